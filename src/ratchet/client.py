@@ -6,8 +6,8 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
@@ -111,11 +111,11 @@ class Ratchet:
         with self._lock:
             if self._drainer is not None:
                 return
-            from ratchet.recording.background import Background
+            from ratchet.recording.background import Background, Quickened
 
             try:
-                every_s = self._config.drain_interval_s
-                self._drainer = Background(lambda: self._runtime.drain(), every_s, name="ratchet-drain")
+                turns = Quickened(lambda: self._runtime.drain(), self._tell_units, self._config.drain_interval_s)
+                self._drainer = Background(turns, turns.step_s, name="ratchet-drain")
             except (UsageError, RuntimeError):  # logged by `_home`; no thread can be started. Readers drain anyway.
                 self._drainer = Background(lambda: None, 0.0, name="ratchet-drain")
 
@@ -201,8 +201,8 @@ class Ratchet:
                 from ratchet.improving.settings.live import Live
                 from ratchet.recording.background import Background
 
-                self._live_held = Live(lambda work, every_s: Background(work, every_s, name="ratchet-settings"))
-                self._live_held.arms = self._open_trials
+                begin = partial(Background, name="ratchet-settings")
+                self._live_held = Live(begin, arms=self._open_trials, follow=lambda: self._runtime.follow())
             return self._live_held
 
     @property
@@ -213,6 +213,11 @@ class Ratchet:
 
                 self._trials_held = OpenTrials(str(self._home()), lambda row: self._recorder.append(row))
             return self._trials_held
+
+    def _tell_units(self) -> None:
+        """Tell the store how units did while a trial is open here, so that it decides once the data are there."""
+        if self._trials_held is not None and self._trials_held.any_open:
+            self._runtime.observe()
 
     def _met_by(self, agent: str, unit: str, targets: Collection[str]) -> dict[str, Json]:
         """The trials that a unit of a watched call met. Who never asked for settings met none."""
@@ -311,17 +316,15 @@ class Ratchet:
 
         A fault is logged and the next turn comes. Starting again replaces the thread. Raises UsageError.
         """
+        from ratchet.improving.assembly import Rounds
         from ratchet.recording.background import Background
 
         every_s = self._config.loop_interval_s if interval_s is None else interval_s
-        if not every_s > 0:
-            raise UsageError(f"interval_s is {interval_s!r}: use seconds above 0")
         self.stop_background()
-        work = Background(
-            lambda: self._runtime.tick(auto_fix=auto_fix, proposers=proposers), every_s, name="ratchet-loop"
-        )
+        turn = partial(self.tick, auto_fix=auto_fix, proposers=proposers)
+        rounds = Rounds(turn, lambda: self._runtime.look(), every_s, first_s=every_s)
         with self._lock:
-            self._loop = work
+            self._loop = Background(rounds, rounds.step_s, name="ratchet-loop")
 
     def stop_background(self) -> None:
         """Stop the thread after its turn under way. Nothing happens when there is none."""
@@ -351,18 +354,14 @@ class Ratchet:
     def _after_fork(self) -> None:
         """A child has neither the parent's threads nor its connections; what it needs it opens anew."""
         self._lock = threading.RLock()
-        self._drainer = None
-        self._loop = None
-        self._runtime_held = None
+        self._drainer = self._loop = self._runtime_held = None
         if self._live_held is not None:
             self._live_held.after_fork()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
 

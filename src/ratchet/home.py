@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from ratchet import config as configuration
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ratchet.improving.settings.book import SettingsBook
     from ratchet.lessons.mirror import Mirror
     from ratchet.ports import Store
+    from ratchet.recording.drain import Drained
     from ratchet.recording.intake import Intake
     from ratchet.recording.recorder import Recorder
     from ratchet.recording.sources.homes import HistoryHome
@@ -77,6 +79,20 @@ class Foundation:
 
         return listed(self.store, os.environ)
 
+    def follow(self) -> None:
+        """Hear of the trials that anybody opened, moved or ended: calls of this home may meet them. Costs a query or
+        two. Raises StoreError, OSError."""
+        from ratchet.improving.trials.publishing import publish
+
+        publish(self.store, str(self.home))
+
+    def observe(self, until: float = inf) -> Drained:
+        """Move what was journalled into the store (see `homes.observe`). Raises StoreError."""
+        from ratchet.improving.trials.homes import observe
+
+        with self._draining:
+            return observe(self.store, str(self.home), until=until)
+
     # -- what it stands on -----------------------------------------------------------------------------------------
 
     @property
@@ -113,6 +129,10 @@ class Foundation:
 
                 self._recorder = Recorder(str(self.home))
             return self._recorder
+
+    @property
+    def _joins(self) -> bool:
+        return not self.config.database_url  # of a shared store a home meets trials once an agent in it has settings
 
     @property
     def exists(self) -> bool:

@@ -288,9 +288,9 @@ class Trial:
     `edit` is the change as its target planned it (`edits.edit_of`), `base` all that the target held then. `mode` says
     how the second sample comes about: `coin` per unit, `switchback` per block of time, or `advisory` (before and after,
     which proves nothing). `share` is the probability of the new arm now, `deadline_s` the age at which an exposure
-    without an outcome counts as failed. `before` is (ok, total) of the agent's history. `decision` is what was decided,
-    written before it is carried out. `attempt` counts trials of the same edit: each spends an alpha. What failed before
-    `resumed_at` is an outage that is over.
+    without an outcome counts as failed, `quiet_s` the silence after which a unit of several calls has ended. `before`
+    is (ok, total) of the agent's history. `decision` is what was decided, written before it is carried out. `attempt`
+    counts trials of the same edit: each spends an alpha. What failed before `resumed_at` is an outage that is over.
     """
 
     id: str
@@ -304,6 +304,7 @@ class Trial:
     share: float = 0.5
     ramp: tuple[tuple[int, float], ...] = ()
     deadline_s: float = 600.0
+    quiet_s: float = 600.0
     before: tuple[int, int] = (0, 0)
     metrics: tuple[Metric, ...] = ("success",)
     salt: str = ""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.correlation import Correlation
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.failures.patterns.health import Health
-    from ratchet.failures.patterns.ingest import Ingested
     from ratchet.failures.patterns.patterns import PatternList
     from ratchet.healing.book import EpisodeBook
     from ratchet.healing.distilling.book import Distillery
@@ -55,13 +54,6 @@ def unwatched(done: int, total: int, what: str) -> None:
     """The Progress of work that nobody watches."""
 
 
-def _take(store: Store, rows: Sequence[Row]) -> Ingested:
-    from ratchet.improving.trials.settle import settle_units
-    from ratchet.lessons import learning
-
-    return learning.take(store, rows, settle_units)
-
-
 class Runtime(Foundation):
     """All operations over one home."""
 
@@ -84,7 +76,7 @@ class Runtime(Foundation):
         """Opens, moves and settles trials."""
         from ratchet.improving.trials.guard import Guard
 
-        return Guard(self.store, str(self.home), self.targets)
+        return Guard(self.store, str(self.home), self.targets, joins=self._joins)
 
     @property
     def trials(self) -> TrialBook:
@@ -123,6 +115,12 @@ class Runtime(Foundation):
             send=self.outbox.tell,
             published=self.publish,
         ).tick()
+
+    def look(self) -> Ticked:
+        """Let the gate look at the open trials, as `tick` does among other things. Raises StoreError."""
+        from ratchet.improving.loop.improve import Improve
+
+        return Improve(self.store, self.guard, observe=self.observe).look()
 
     def alert(self) -> int:
         """Tell the notifiers of patterns that people should hear of, each once; return how many. Raises StoreError."""
@@ -203,13 +201,10 @@ class Runtime(Foundation):
         reading operation does this first, so that one reads one's own writes; where `patience_s` is set, it reads what
         is there after so long."""
         from ratchet.improving.trials.publishing import publish
-        from ratchet.recording.drain import drain
 
-        until = inf if self.patience_s is None else time.monotonic() + self.patience_s
-        with self._draining:
-            drained = drain(self.store, str(self.home), _take, time.time(), until=until)
+        drained = self.observe(inf if self.patience_s is None else time.monotonic() + self.patience_s)
         self._mine(unwatched, grown=grown)
-        publish(self.store, str(self.home))  # what another machine opened, or a lost file
+        publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
         self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
         return drained
 
@@ -307,11 +302,13 @@ class Runtime(Foundation):
     def poll_folder(self, folder: Path) -> Polled:
         """Take the JSON files dropped into a folder, once. Raises UsageError when there is no such folder."""
         from ratchet import registry
+        from ratchet.improving.trials.settle import settle_units
+        from ratchet.lessons.learning import take
         from ratchet.recording.rows import row_of
         from ratchet.recording.sources.watch_dir import poll
 
         def keep(outcomes: Sequence[Outcome]) -> None:
-            _take(self.store, [row_of(outcome) for outcome in outcomes])
+            take(self.store, [row_of(outcome) for outcome in outcomes], settle_units)
 
         polled = poll(str(folder), keep, plugins=tuple(registry.plugin_sources()))
         if polled.outcomes:

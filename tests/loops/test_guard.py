@@ -10,10 +10,14 @@ import pytest
 
 from ratchet.errors import Refused, UsageError
 from ratchet.ids import CALL
+from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import FILE, OpenTrials
 from ratchet.improving.trials.evidence import evidence
+from ratchet.improving.trials.publishing import publish
+from ratchet.improving.trials.settle import settle_units
 from ratchet.improving.trials.trials import trial, trials
-from ratchet.records import Row, Trial
+from ratchet.lessons import learning
+from ratchet.records import Row, Trial, number_in
 from ratchet.store.timeline import events
 from support.worlds import AGENT, World, rates, verbs
 
@@ -29,7 +33,7 @@ def test_a_better_change_is_kept_and_put_in_force(world: World) -> None:
     done = trial(world.store, held.id)
     assert done.state == "kept"
     assert world.settings(AGENT).current().values == {"max_retries": 3}
-    assert verbs(events(world.store, held.id)) == ["planned", "opened", "staged", "decided", "kept"]
+    assert verbs(events(world.store, held.id)) == ["planned", "opened", "decided", "kept"]
 
 
 def test_a_worse_change_is_reverted_and_was_never_in_force_for_all(world: World) -> None:
@@ -174,14 +178,136 @@ def test_an_exposure_without_an_outcome_is_a_failure_from_its_deadline_on(world:
     assert done.figures["new"] == {"units": done.figures["new"]["units"], "ok": 0}  # type: ignore[index, call-overload]
 
 
-def test_the_gate_reads_only_exposures_older_than_their_deadline(world: World) -> None:
+def test_a_call_counts_once_it_and_all_that_started_before_it_have_ended(world: World) -> None:
     held = opened(world)
-    world.run(rates(0.0, 0.0), 50)
+    world.run(rates(1.0, 1.0), 50)
+    assert counted(world, held) == 49  # the last one ends a second after it started, and that is now
+    world.call(lambda version, draw: (True, 300.0))
+    world.run(rates(1.0, 1.0), 200)
+    assert counted(world, held) == 50
+    world.now += 101
+    world.drain()
+    assert counted(world, held) == 251
+
+
+def test_a_call_that_never_ends_holds_the_others_up_to_its_deadline_and_has_failed_then(world: World) -> None:
+    held = opened(world)
+    world.call(lambda version, draw: (True, 1e9))
+    world.run(rates(1.0, 1.0), 100)
+    assert counted(world, held) == 0
+    world.now += held.deadline_s
+    world.drain()
     said = evidence(world.store, held, now=world.now)
-    assert said.waiting == said.exposures == 50
-    assert said.new.units + said.old.units == 0
-    later = evidence(world.store, held, now=world.now + held.deadline_s)
-    assert later.new.units + later.old.units == 50
+    assert said.new.units + said.old.units == 101
+    assert said.new.ok + said.old.ok == 100
+
+
+def test_a_prefix_that_was_read_never_changes_whatever_a_drain_finds_late(world: World) -> None:
+    held = opened(world)
+    world.run(rates(0.7, 0.7), 60)
+    before = evidence(world.store, held, now=world.now)
+    world.now -= 40  # a clock that was set back, or a call that stood between its clock and its journal
+    for _ in range(10):
+        world.call(rates(0.0, 0.0))
+    world.now += 40
+    world.drain()
+    after = evidence(world.store, held, now=world.now)
+    assert after.curve[: len(before.curve)] == before.curve
+    assert after.new.units + after.old.units > before.new.units + before.old.units
+
+
+def test_a_session_counts_once_it_is_silent_and_what_it_does_later_changes_nothing(world: World) -> None:
+    for number in range(150):
+        world.call(rates(0.8, 0.8), session=f"earlier-{number}", unit=f"earlier-{number}")
+    world.drain()
+    held = world.guard.open(world.change(max_retries=3), now=world.now, unit="session")
+    assert (held.deadline_s, held.quiet_s) == (86_400.0, 420.0)  # its guarded call may take so long
+    for ok in (1.0, 0.0, 1.0):
+        world.call(rates(ok, ok), unit="s1")
+    world.call(rates(0.0, 0.0), unit="s2")
+    world.drain()
+    assert counted(world, held) == 0
+    world.now += held.quiet_s + 2
+    world.drain()
+    said = evidence(world.store, held, now=world.now)
+    assert said.new.units + said.old.units == 2
+    assert said.new.ok + said.old.ok == 1  # s1 has failed in between, and s2 at its last
+    world.call(rates(0.0, 0.0), unit="s1")
+    world.call(rates(1.0, 1.0), unit="s2")
+    world.drain()
+    later = evidence(world.store, held, now=world.now)
+    assert (later.new, later.old) == (said.new, said.old)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (3, 0, 2, 1)], ids=str)
+def test_the_calls_of_a_session_may_reach_the_store_in_any_order(world: World, order: tuple[int, ...]) -> None:
+    held = world.guard.open(world.change(max_retries=3), now=world.now, unit="session")
+    for spacing_s, ok in ((1.0, 1.0), (300.0, 0.0), (300.0, 1.0), (500.0, 0.0)):
+        world.spacing_s = spacing_s
+        world.call(rates(ok, ok), unit="s1")
+    rows, world.rows = world.rows, []
+    world.drain()
+    world.rows = [rows[each] for each in order]
+    for _ in range(4):
+        rest, world.rows = world.rows[1:], world.rows[:1]
+        with world.store.transaction():
+            learning.take(world.store, world.rows, settle_units)
+        world.rows = rest
+    row = world.store.get("exposures", (held.id, "s1")) or {}
+    assert (row["ok"], row["calls"], row["duration_s"]) == (True, 3, 3.0)
+
+
+def test_units_are_read_no_further_than_every_home_has_told_and_a_silent_one_until_the_deadline(
+    world: World, tmp_path: Path
+) -> None:
+    held = opened(world)
+    other = str(tmp_path / "other")
+    publish(world.store, other)
+    world.run(rates(0.9, 0.9), 100)
+    assert counted(world, held) == 0  # that one may have met it at its first moment
+    homes.drained(world.store, other, world.now - 50)
+    assert counted(world, held) == 49
+    world.now += held.deadline_s + 2
+    world.drain()
+    assert counted(world, held) == 100
+    world.guard.advance(held.id, now=world.now)
+    assert homes.known_until(world.store, other) == world.now - held.deadline_s
+    late: list[Row] = [{"at": world.now - 900, "due_at": world.now - 300, "channel": "trial"}]
+    (placed,) = homes.placed(late, homes.known_until(world.store, other))
+    assert number_in(placed, "at") > world.now - held.deadline_s
+    assert number_in(placed, "due_at") > world.now
+
+
+def test_a_home_of_a_shared_store_that_has_no_agent_is_waited_for_by_nobody(world: World, tmp_path: Path) -> None:
+    held = opened(world)
+    elsewhere = tmp_path / "laptop"
+    assert [each.id for each in publish(world.store, str(elsewhere), joins=False)] == [held.id]
+    assert not elsewhere.exists()
+    world.run(rates(0.9, 0.9), 100)
+    assert counted(world, held) == 99
+
+
+def test_a_change_to_what_is_there_already_is_refused(world: World) -> None:
+    world.settings(AGENT).change({"backoff_s": 2.0}, who="person")
+    for values in ({"max_retries": 0}, {"backoff_s": 2, "model": "large"}):
+        with pytest.raises(Refused, match="already"):
+            world.guard.open(world.change(**values), now=world.now)
+    assert world.guard.open(world.change(max_retries=0, backoff_s=3.0), now=world.now).state == "open"
+
+
+def test_a_young_but_busy_agent_ramps_and_one_that_turns_out_to_be_quiet_no_longer(world: World) -> None:
+    world.spacing_s = 30.0
+    world.run(rates(0.9, 0.9), 30)
+    held = world.guard.open(world.change(max_retries=3), now=world.now)
+    assert held.share == 0.1
+    world.spacing_s = 7_200.0
+    world.run(rates(0.9, 0.9), 12, look_every=1, trial_id=held.id)
+    assert trial(world.store, held.id).share == 0.5
+
+
+def counted(world: World, held: Trial) -> int:
+    said = evidence(world.store, held, now=world.now)
+    return said.new.units + said.old.units
 
 
 def test_counts_add_up_to_the_exposures_journalled(world: World) -> None:

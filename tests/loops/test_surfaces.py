@@ -87,9 +87,9 @@ def test_the_loop_in_the_foreground_ends_after_its_round_on_a_signal(failing: Ra
 def test_a_second_signal_ends_a_loop_whose_round_hangs(home: Path) -> None:
     script = (
         "import time\n"
-        "from ratchet.improving.assembly import Foreground\n"
+        "from ratchet.improving.assembly import Foreground, Rounds\n"
         "def hangs(): print('in', flush=True); time.sleep(60)\n"
-        "with Foreground(hangs, 1.0, said=print) as going: going.run()\n"
+        "with Foreground(Rounds(hangs, hangs, 1.0), said=print) as going: going.run()\n"
     )
     running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     assert running.stdout is not None

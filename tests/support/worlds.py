@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ratchet.ids import CALL
 from ratchet.improving.settings.knob import Choice, Range
 from ratchet.improving.settings.versions import StoredSettings, target_of
+from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import OpenTrials
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.settle import settle_units
@@ -91,8 +93,10 @@ class World:
         exposed, self.exposed = self.exposed, []
         rows, self.rows = self.rows, []
         with self.store.transaction():
-            self.store.insert_new("exposures", exposed)
-            learning.take(self.store, rows, settle_units)
+            known = homes.known_until(self.store, str(self.home))
+            self.store.insert_new("exposures", homes.placed(exposed, known))
+            learning.take(self.store, rows, partial(settle_units, known=known))
+        homes.drained(self.store, str(self.home), self.now)
 
     def run(self, behaviour: Behaviour, calls: int, *, look_every: int = 100, trial_id: str = "") -> None:
         """Some calls, draining and looking at the trial now and then."""

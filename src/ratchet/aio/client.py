@@ -24,7 +24,6 @@ from ratchet.client import Ratchet
 
 if TYPE_CHECKING:
     from os import PathLike
-    from types import TracebackType
     from typing import Unpack
 
     from ratchet.config import Tunables
@@ -68,9 +67,7 @@ class AsyncRatchet:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_raised: object) -> None:
         await self.close()
 
     async def record(self, agent: str, **given: Unpack[Fields]) -> str:

@@ -12,6 +12,7 @@ import click
 from ratchet.cli.show import ago, console, line, plain, seconds
 from ratchet.cli.terminal import Styled
 from ratchet.improving.trials.trials import OPEN
+from ratchet.improving.trials.words import first_look
 from ratchet.team.overseer.rows import Intervention
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ def trial(detail: TrialDetail) -> None:
     if held.mode == "advisory":
         out.print(Styled("advisory: there is no control arm, and nothing is proven", "yellow"))
     else:
-        _arms(held, said)
+        _arms(held, said, detail.words.missing)
     out.print("")
     for event in detail.events:
         at = datetime.fromtimestamp(float(str(event["at"])), tz=UTC)
         out.print(Styled(f"{at:%Y-%m-%d %H:%M:%S}  {event['verb']:<9} ", "dim").append(_details(event)))
 
 
-def _arms(held: Trial, said: Evidence) -> None:
+def _arms(held: Trial, said: Evidence, missing: str) -> None:
     out = console()
     out.print("")
     _arm("new", said.new)
@@ -78,7 +79,9 @@ def _arms(held: Trial, said: Evidence) -> None:
             f"difference {100 * effect.estimate:+.1f} points of success; 95 % interval, valid at any time: "
             f"{100 * effect.low:+.0f} to {100 * effect.high:+.0f}"
         )
-    out.print(f"{said.exposures} units met the trial, {said.waiting} of them wait for their deadline")
+    out.print(f"{said.exposures} units met the trial, {said.waiting} of them are still to be counted")
+    if missing:
+        out.print(Styled(missing))
     out.print(f"share of the new arm: {held.share:.0%}")
     out.print(f"\nevidence (decides at {said.threshold:g})")
     _evidence("to keep", said.toward, said.threshold, "green")
@@ -91,7 +94,7 @@ def _arms(held: Trial, said: Evidence) -> None:
 def _arm(name: str, arm: Arm) -> None:
     out = console()
     if arm.rate is None:
-        out.print(f"{name}  no unit is old enough yet")
+        out.print(f"{name}  no unit has been counted yet")
         return
     line = Styled(f"{name}  ").append("█" * round(arm.rate * WIDTH), "green" if name == "new" else "blue")
     line.append("░" * (WIDTH - round(arm.rate * WIDTH)), "dim")
@@ -135,6 +138,9 @@ def changes(found: Sequence[Trial]) -> None:
 def moved(held: Trial) -> None:
     line(f"{held.id} is {held.state}" + (f": {held.reason}" if held.reason else ""))
     if held.state in OPEN:
+        said = first_look(held)
+        if said:
+            line(said)
         click.echo(f"next: ratchet trials show {held.id}")
 
 

@@ -13,7 +13,7 @@ from ratchet.cli import shapes, show, show_trials
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
-from ratchet.improving.assembly import Foreground
+from ratchet.improving.assembly import Foreground, Rounds
 from ratchet.improving.loop.improve import Ticked
 from ratchet.records import Json, Metric, ProposalState, TrialMode, TrialState
 from ratchet.team.overseer.assembly import overseer_of
@@ -270,7 +270,7 @@ def loop(
         click.get_current_context().exit(1 if done.faults else 0)
     with (
         overseer.watching(looked) if oversee else nullcontext(),
-        Foreground(tick, interval_s or runtime.config.loop_interval_s, said=said) as going,
+        Foreground(Rounds(tick, runtime.look, interval_s or runtime.config.loop_interval_s), said=said) as going,
     ):
         if not as_json:
             click.echo("watching; Ctrl-C ends it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,10 @@ from ratchet.improving.targets.skill_folder import skill_named
 from ratchet.ports import Store, Target
 
 log = logging.getLogger(__name__)
+
+LOOK_S = 0.5
+"""How often open trials are looked at."""
+_RESTS = 10  # times as long as a look took: one over many units is not made all the time
 
 
 class Targets:
@@ -43,6 +48,38 @@ class Targets:
         )
 
 
+class Rounds:
+    """Ticks every `interval_s` seconds, and in between looks at open trials: a change that harms is not left in force
+    until the next tick. Call it every `step_s` seconds."""
+
+    def __init__(
+        self, tick: Callable[[], Ticked], look: Callable[[], Ticked], interval_s: float, *, first_s: float = 0
+    ):
+        if not interval_s > 0:
+            raise UsageError(f"interval_s is {interval_s!r}: use seconds above 0")
+        self._tick = tick
+        self._look = look
+        self._interval_s = min(interval_s, threading.TIMEOUT_MAX)
+        self._due_at = time.monotonic() + first_s
+        self._look_at = 0.0
+        self.step_s = min(LOOK_S, self._interval_s)
+
+    def __call__(self) -> Ticked | None:
+        """Do what is due; None for nothing, and for a look that settled nothing."""
+        began = time.monotonic()
+        if began >= self._due_at:
+            try:
+                return self._tick()
+            finally:
+                self._due_at = time.monotonic() + self._interval_s
+        if began < self._look_at:
+            return None
+        found = self._look()
+        ended = time.monotonic()
+        self._look_at = ended + _RESTS * (ended - began)
+        return found if found.settled or found.faults else None
+
+
 class Foreground:
     """Goes round until it is asked to stop, by a signal or by `stop`; a tick under way is finished first.
 
@@ -51,11 +88,8 @@ class Foreground:
     Signals arrive in the main thread only; elsewhere `stop` is the way.
     """
 
-    def __init__(self, tick: Callable[[], Ticked], interval_s: float, *, said: Callable[[Ticked], object]) -> None:
-        if not interval_s > 0:
-            raise UsageError(f"interval_s is {interval_s!r}: use seconds above 0")
-        self._tick = tick
-        self._interval_s = min(interval_s, threading.TIMEOUT_MAX)
+    def __init__(self, rounds: Rounds, *, said: Callable[[Ticked], object]) -> None:
+        self._rounds = rounds
         self._said = said
         self._stop = threading.Event()
         self._before: dict[int, object] = {}
@@ -70,15 +104,17 @@ class Foreground:
         self.stop()
 
     def run(self) -> None:
-        """Tick, tell, wait; again until stopped. A fault of a tick is logged and the next one comes."""
+        """Go round, tell, wait; again until stopped. A fault of a round is logged and the next one comes."""
         while not self._stop.is_set():
             try:
-                self._said(self._tick())
+                done = self._rounds()
+                if done is not None:
+                    self._said(done)
             except BrokenPipeError:
                 raise
             except Exception:
                 log.exception("loop.failed")
-            self._stop.wait(self._interval_s)
+            self._stop.wait(self._rounds.step_s)
 
     def __enter__(self) -> Self:
         import signal

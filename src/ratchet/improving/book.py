@@ -96,7 +96,6 @@ class TrialBook:
     def stop(self, trial_id: str, *, keep: bool = False, reason: str = "") -> Trial:
         """End a trial at once: the old values stay, or with `keep` the new ones, which nothing has proven then. Raises
         NotFound, Refused for one that is settled."""
-        self._reading()
         return self._guard().stop(trial_id, now=time.time(), keep=keep, reason=reason)
 
 

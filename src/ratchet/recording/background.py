@@ -5,9 +5,36 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
+
+
+QUICK_S = 0.5
+
+
+class Quickened:
+    """Work that is due every `every_s` seconds, for a thread that turns every `step_s`; `quickly` is done in between.
+
+    An interval of 0 stays one: nothing ever runs.
+    """
+
+    def __init__(self, work: Callable[[], object], quickly: Callable[[], object], every_s: float) -> None:
+        self._work = work
+        self._quickly = quickly
+        self._every_s = every_s
+        self._due_at = time.monotonic() + every_s
+        self.step_s = min(QUICK_S, every_s)
+
+    def __call__(self) -> None:
+        if time.monotonic() < self._due_at:
+            self._quickly()
+            return
+        try:
+            self._work()
+        finally:
+            self._due_at = time.monotonic() + self._every_s
 
 
 class Background:

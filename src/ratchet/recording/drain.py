@@ -41,16 +41,20 @@ class Taken(Protocol):
 
 
 Ingest: TypeAlias = "Callable[[Store, Sequence[Row]], Taken]"
+Place: TypeAlias = "Callable[[Store, Sequence[Row]], Sequence[Row]]"
+"""Puts exposures in their order, in the transaction that stores them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """Report of one drain. `lost` counts records that their writers report as never written (a full disk)."""
+    """Report of one drain. `lost` counts records that their writers report as never written (a full disk); `whole` says
+    that nothing was left which stood in the journal when it began."""
 
     outcomes: int = 0
     exposures: int = 0
     lost: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    whole: bool = True
 
 
 @dataclass(slots=True)
@@ -61,7 +65,13 @@ class _Tally:
     quarantined: list[Quarantined] = field(default_factory=list)
 
 
-def drain(store: Store, home: str, ingest: Ingest, now: float, *, until: float = inf) -> Drained:
+def _as_they_came(_store: Store, exposures: Sequence[Row]) -> Sequence[Row]:
+    return exposures
+
+
+def drain(
+    store: Store, home: str, ingest: Ingest, now: float, *, place: Place = _as_they_came, until: float = inf
+) -> Drained:
     """Move what was journalled in `home` so far into the store, outcomes through `ingest`. No batch begins after
     `until` (on the monotonic clock): then something may be left.
 
@@ -74,19 +84,22 @@ def drain(store: Store, home: str, ingest: Ingest, now: float, *, until: float =
         return Drained()
     known = {str(row["path"]): row for row in store.find("cursors", {"source": _SOURCE}).rows}
     gone: list[str] = []
+    whole = True
     for path in paths:
         if time.monotonic() > until:
             break
         try:
-            if _Segment(store, path, ingest, now, tally, until).drain(known.get(_key(path))):
+            if _Segment(store, path, ingest, place, now, tally, until).drain(known.get(_key(path))):
                 gone.append(path)
         except FileNotFoundError:  # another drain was quicker
             continue
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
             tally.quarantined.append(Quarantined(path=path, line=0, reason=reason))
+            whole = False
+    whole = whole and time.monotonic() <= until
     _forget(store, gone)
-    return Drained(tally.outcomes, tally.exposures, tally.lost, tuple(tally.quarantined))
+    return Drained(tally.outcomes, tally.exposures, tally.lost, tuple(tally.quarantined), whole)
 
 
 def _key(path: str) -> str:
@@ -109,10 +122,13 @@ def _forget(store: Store, paths: Sequence[str]) -> None:
 class _Segment:
     """One drain of one segment."""
 
-    def __init__(self, store: Store, path: str, ingest: Ingest, now: float, tally: _Tally, until: float) -> None:
+    def __init__(
+        self, store: Store, path: str, ingest: Ingest, place: Place, now: float, tally: _Tally, until: float
+    ) -> None:
         self.store = store
         self.path = path
         self.ingest = ingest
+        self.place = place
         self.now = now
         self.tally = tally
         self.until = until
@@ -134,9 +150,13 @@ class _Segment:
             os.close(fd)
 
     def _drain(self, fd: int, cursor: Row | None, abandoned: bool) -> bool:
-        """Batch after batch; True when every byte was consumed."""
+        """Batch after batch; True when every byte was consumed. What is written meanwhile is left: somebody who writes
+        quicker than a small batch is stored would hold a drain up for good."""
+        end = inf if abandoned else os.fstat(fd).st_size
         while time.monotonic() <= self.until:
             offset, lines = whole_in(cursor, "offset"), whole_in(cursor, "lines")
+            if offset >= end:
+                return False
             chunk = os.pread(fd, BATCH_BYTES, offset)
             if not chunk:
                 return True
@@ -180,7 +200,7 @@ class _Segment:
         found = batch.found
         fit: list[Row] = []
         if found.exposures:  # before the outcomes that settle them
-            self.tally.exposures += len(self.store.insert_new("exposures", found.exposures))
+            self.tally.exposures += self._exposed(found.exposures)
         for row in found.outcomes:
             try:
                 self.ingest(self.store, [row])
@@ -199,7 +219,7 @@ class _Segment:
             if whole_in(newest, "revision") != whole_in(cursor, "revision"):
                 return newest
             # Exposures first: an outcome settles the exposure that was journalled before it.
-            exposures = self.store.insert_new("exposures", found.exposures) if found.exposures else []
+            exposures = self._exposed(found.exposures) if found.exposures else 0
             if found.events:
                 self.store.insert_new("events", found.events)
             taken = self.ingest(self.store, found.outcomes) if found.outcomes else None
@@ -208,10 +228,14 @@ class _Segment:
             revision = whole_in(newest, "revision")
             self.store.swap("cursors", key, revision, moved)
         self.tally.outcomes += len(taken.new) if taken is not None else 0
-        self.tally.exposures += len(exposures)
+        self.tally.exposures += exposures
         self.tally.lost += found.lost
         self.tally.quarantined += found.quarantined
         return {**moved, "revision": revision + 1}
+
+    def _exposed(self, exposures: Sequence[Row]) -> int:
+        with self.store.transaction():
+            return len(self.store.insert_new("exposures", self.place(self.store, exposures)))
 
     def _quarantine(self, bad: Sequence[Quarantined]) -> None:
         rows: list[Row] = [

@@ -270,6 +270,21 @@ def test_a_drain_moves_each_line_once_and_deletes_what_nobody_writes_to(home: Pa
     assert store.find("cursors").rows == []
 
 
+def test_a_writer_that_is_quicker_than_a_drain_does_not_hold_it_up(home: Path, store: SqliteStore) -> None:
+    journal = Journal(str(home))
+    written = [journal.append(outcome("0"))]
+
+    def writes_on(store: Store, rows: Sequence[Row]) -> Taken:
+        assert len(written) < 50
+        written.append(journal.append(outcome(str(len(written)))))
+        return insert(store, rows)
+
+    assert drain(store, str(home), writes_on, time.time()).outcomes == 1
+    assert drain(store, str(home), writes_on, time.time()).outcomes == 1
+    journal.close()
+    assert drained(store, home).outcomes == 1
+
+
 def test_nothing_recorded_is_nothing_to_drain(home: Path, store: SqliteStore) -> None:
     assert drained(store, home) == Drained()
 

@@ -73,9 +73,8 @@ class Improve:
 
     def tick(self, now: float | None = None) -> Ticked:
         """Go round once. `now` is Unix seconds."""
-        at = time.time() if now is None else now
-        done = Ticked()
-        steps: tuple[tuple[str, Callable[[float, Ticked], None]], ...] = (
+        return self._gone_through(
+            now,
             ("observe", self._drain),
             ("repair", self._repair),
             ("verify", self._verify),
@@ -84,6 +83,16 @@ class Improve:
             ("lessons", self._lessons),
             ("tell", self._tell),
         )
+
+    def look(self, now: float | None = None) -> Ticked:
+        """Let the gate look at the open trials, between two ticks. Costs a query where none is open."""
+        if not trials(self._store, states=OPEN, limit=1):
+            return Ticked()
+        return self._gone_through(now, ("observe", self._drain), ("verify", self._verify))
+
+    def _gone_through(self, now: float | None, *steps: tuple[str, Callable[[float, Ticked], None]]) -> Ticked:
+        at = time.time() if now is None else now
+        done = Ticked()
         for name, step in steps:
             try:
                 step(at, done)

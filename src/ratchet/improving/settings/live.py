@@ -13,21 +13,30 @@ from ratchet.ports import Arms
 from ratchet.recording.background import Background
 from ratchet.records import Version
 
-REFRESH_S = 1.0
-"""How long a change made elsewhere may take to reach a running process."""
+REFRESH_S = 0.3
+"""How often a running process asks for changes made elsewhere: they reach it within a second also where each of its
+questions takes as long again."""
 
 log = logging.getLogger(__name__)
 
 
 class Live:
-    """The versions in force of the agents that this process runs, read again every second in the background.
+    """The versions in force of the agents that this process runs, read again three times a second in the background.
 
     `repeat` starts the background. A store that is down changes nothing: what was known last counts (at first the
-    defaults), and the fault is logged once until it is over. `arms` is asked for each watched call while trials run.
+    defaults), and the fault is logged once until it is over. `arms` is asked for each watched call while trials run;
+    `follow` hears of trials that were opened elsewhere.
     """
 
-    def __init__(self, repeat: Callable[[Callable[[], object], float], Background]) -> None:
-        self.arms: Arms | None = None
+    def __init__(
+        self,
+        repeat: Callable[[Callable[[], object], float], Background],
+        *,
+        arms: Arms | None = None,
+        follow: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.arms = arms
+        self._follow = follow
         self._repeat = repeat
         self._repeated: Background | None = None
         self._stored: dict[str, Callable[[], StoredSettings]] = {}
@@ -105,4 +114,11 @@ class Live:
     def _begin(self) -> None:
         with self._lock:
             if self._repeated is None or not self._repeated.alive:
-                self._repeated = self._repeat(self.refresh, REFRESH_S)
+                self._repeated = self._repeat(self._turn, REFRESH_S)
+
+    def _turn(self) -> None:
+        self.refresh()
+        try:
+            self._follow()
+        except (RatchetError, OSError):  # `refresh` tells that the store is down; calls go on as they are
+            log.debug("trials.not_followed", exc_info=True)

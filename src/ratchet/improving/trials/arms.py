@@ -1,7 +1,8 @@
 """Which arm of an open trial a unit meets: one coin per unit, its Exposure journalled before the arm acts.
 
 The hot path never asks the database. Whoever opens, moves or settles a trial publishes the open ones to a small file in
-the home; a process looks at the file's stamp at most once a second. The coin hashes the trial's own salt, so every
+the home, as does every process with live settings that hears of them from a shared store; a process looks at the file's
+stamp five times a second. The coin hashes the trial's own salt, so every
 process and machine tosses the same; only the share has to stick while the ramp rises, so a unit that outlives one call
 keeps the share of its first toss, in a file of a few bytes.
 """
@@ -23,8 +24,8 @@ FILE = "trials.json"
 CHANNEL = "trial"
 """`channel` of a trial's exposures; lessons have others."""
 LASTING_DEADLINE_S = 86_400.0
-LOOK_S = 1.0
-"""How old a process's knowledge of the open trials may be."""
+LOOK_S = 0.2
+"""How old a process's knowledge of its home's open trials may be."""
 _FOLDER = "trials"
 _REMEMBERED = 4096  # units whose arm a process knows by heart; more are looked up in their files
 
@@ -32,7 +33,20 @@ _REMEMBERED = 4096  # units whose arm a process knows by heart; more are looked 
 class OpenTrial:
     """The part of an open trial that a watched call must know."""
 
-    __slots__ = ("agent", "deadline_s", "id", "new", "old", "paused", "salt", "share", "sticky", "target", "unit")
+    __slots__ = (
+        "agent",
+        "deadline_s",
+        "id",
+        "new",
+        "old",
+        "paused",
+        "quiet_s",
+        "salt",
+        "share",
+        "sticky",
+        "target",
+        "unit",
+    )
 
     def __init__(self, row: Mapping[str, Json]) -> None:
         self.id = str(row["id"])
@@ -42,6 +56,7 @@ class OpenTrial:
         self.salt = str(row["salt"])
         self.share = float(row["share"])  # type: ignore[arg-type]
         self.deadline_s = float(row["deadline_s"])  # type: ignore[arg-type]
+        self.quiet_s = float(row["quiet_s"])  # type: ignore[arg-type]
         self.paused = bool(row["paused"])
         self.sticky = bool(row["sticky"])
         self.new = _version(self.target, row["new"])
@@ -97,6 +112,13 @@ class OpenTrials:
         if not met:
             return {}
         return {trial.id: unit for target, (trial, _) in met.items() if trial.agent == agent or target in targets}
+
+    @property
+    def any_open(self) -> bool:
+        """Tell whether a trial is open in this home."""
+        if time.monotonic() >= self._look_at:
+            self._look()
+        return bool(self._open)
 
     def _tossed(self, trial: OpenTrial, unit: str, at: float) -> bool | None:
         """Tell whether the unit falls to the new arm, journalled; None when it is no part of the trial."""
@@ -155,8 +177,10 @@ def _version(target: str, row: Json) -> Version:
 
 
 def exposure_row(trial: OpenTrial, unit: str, *, new: bool, share: float, at: float) -> Row:
-    """An Exposure as it is journalled."""
+    """An Exposure as it is journalled. `quiet_s`, of a unit that outlives a call: the silence that ends it."""
+    lasting: Row = {} if unit.startswith(CALL) else {"quiet_s": trial.quiet_s}
     return {
+        **lasting,
         "r": "exposure",
         "trial": trial.id,
         "unit": unit,
@@ -219,6 +243,7 @@ def _published(trial: Trial) -> Row:
         "salt": trial.salt,
         "share": trial.share,
         "deadline_s": trial.deadline_s,
+        "quiet_s": trial.quiet_s,
         "paused": trial.state == "paused",
         "sticky": bool(trial.ramp),  # also where most units are calls: a session among them lasts
         "new": {"number": _number(trial.edit.get("result")), "values": new, "at": trial.created_at},

@@ -1,4 +1,4 @@
-"""When an exposure without an outcome counts as failed."""
+"""When an exposure without an outcome counts as failed, and when a unit of several calls has ended."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ _WAITS_S = 300.0  # what all waits of a guarded call may come to, unless set
 def deadline_of(
     unit: UnitKind, defaults: Mapping[str, Json], base: Mapping[str, Json], after: Mapping[str, Json]
 ) -> float:
-    """Seconds after which a unit of the trial has failed: a day where it has several calls, else as long as a call may
-    take in either arm by the timeout that is set, with all its tries and waits; 600 where no timeout is set."""
-    if unit != "call":
-        return LASTING_DEADLINE_S
+    """Seconds after which a unit of the trial has failed: a day where it has several calls, else `call_deadline_of`."""
+    return LASTING_DEADLINE_S if unit != "call" else call_deadline_of(defaults, base, after)
+
+
+def call_deadline_of(defaults: Mapping[str, Json], base: Mapping[str, Json], after: Mapping[str, Json]) -> float:
+    """Seconds that a call may take in either arm by the timeout that is set, with all its tries and waits; 600 where no
+    timeout is set. A unit that is silent for longer has no call under way."""
     longest = [_longest_call_s({**defaults, **base}), _longest_call_s({**defaults, **base, **after})]
     return CALL_DEADLINE_S if None in longest else max(each for each in longest if each is not None)
 

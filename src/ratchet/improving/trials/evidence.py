@@ -1,23 +1,28 @@
-"""Evidence of a trial: read from the store in the order in which they started, folded through the gate.
+"""Evidence of a trial: its units, read from the store in the order in which they started, folded through the gate.
 
-The gate sees exposures only that are older than their deadline: every unit started before one of those has its verdict
-then, in every process, so the order needs no coordination. A unit without an outcome by its deadline has failed, since
-a change that hangs or kills the process must not look fine. Everything is computed anew from rows (at most 5,000 of
-them), so that reading twice, or in another process, says the same.
+They are read up to the first that is neither answered nor due, and no further than every home that met the trial is
+known (`homes.known_of`). Each of these prefixes only grows: what is in it never changes, so that the bound of the test
+holds however often it is looked at. Skipping the unanswered would let a change that fails fast be heard first. A unit
+without an outcome by its deadline has failed, since a change that hangs or kills the process must not look fine.
+Everything is computed anew from rows, so that reading twice, or in another process, says the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 from ratchet.gate.effects import Effect, LessonCounts, measure
 from ratchet.gate.trial import TrialGate, TrialPlan, Verdict
+from ratchet.ids import CALL
+from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Metric, Row, Trial
+from ratchet.records import Json, Metric, Row, Trial, number_in
 
+KNOWN = "known_until"
+"""A decision's figure: how far the units were known then."""
 LEAST_S = 1e-6  # a clock that did not move: 0 has no logarithm
 _PAGE_ROWS = 1_000
 _CURVE_STEP = 1.04  # 120 points to the 5,000 units that a trial has at most
@@ -44,8 +49,9 @@ class Arm:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Standing of a trial. `against` and `toward` are the evidence for a revert and for a keep, each settled at
-    `threshold`; `metrics` holds each metric's own evidence against the change. `waiting` counts exposures whose
-    deadline is yet to come, `exposures` all. `effect` is measured against the trial's own control, never against what
+    `threshold`; `metrics` holds each metric's own evidence against the change. `waiting` counts exposures that
+    are not read yet, `exposures` all; `known_until` is the moment up to which all homes are known (Unix seconds, 0.0
+    where that does not matter). `effect` is measured against the trial's own control, never against what
     came before it."""
 
     trial: str
@@ -60,6 +66,7 @@ class Evidence:
     metrics: dict[str, float]
     verdict: Verdict
     effect: Effect
+    known_until: float = 0.0
     curve: tuple[tuple[int, float, float], ...] = ()
     """How it came about: units, and the evidence against and toward after them, at about a hundred places."""
 
@@ -87,7 +94,8 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
     share = trial.share
     resumed = not trial.resumed_at
     curve: list[tuple[int, float, float]] = []
-    for row in _due(store, trial.id, now):
+    known = _known(store, trial, now)
+    for row in _answered(store, trial.id, known):
         unit = _Unit(row, trial)
         if not resumed and unit.at >= trial.resumed_at:
             gate.resume()
@@ -120,6 +128,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         metrics={name: said[name] for name in trial.metrics},
         verdict=gate.verdict(age_s=age_s),
         effect=measure({key: LessonCounts(*c) for key, c in tallies.items()}),
+        known_until=known,
         curve=tuple(curve),
     )
 
@@ -136,12 +145,25 @@ def first_at(store: Store, trial_id: str) -> float | None:
     return _number(rows[0], "at") if rows else None
 
 
-def _due(store: Store, trial_id: str, now: float) -> Iterator[Row]:
-    where: Where = {"trial": trial_id, "channel": CHANNEL, "due_at": ("<=", now)}
+def _known(store: Store, trial: Trial, now: float) -> float:
+    """The moment up to which its units may be read: of a settled trial as it was when it was decided."""
+    held = number_in(trial.figures, KNOWN)
+    return held if trial.decision and held else homes.known_of(store, trial, now=now)
+
+
+def _answered(store: Store, trial_id: str, known: float) -> Iterator[Row]:
+    """The units in the order in which they started, up to the first that is neither answered nor due."""
+    where: Where = {"trial": trial_id, "channel": CHANNEL, "at": ("<=", known)}
     cursor: str | None = None
     while True:
         page = store.find("exposures", where, order=("at",), limit=_PAGE_ROWS, cursor=cursor)
-        yield from page.rows
+        for row in page.rows:
+            # The silence that ends a unit of several calls has to be over; one of an older version waits to the end.
+            lasting = 0.0 if str(row["unit"]).startswith(CALL) else number_in(row, "quiet_s", inf)
+            is_answered = row.get("settled") in (True, 1) and number_in(row, "settled_at") + lasting <= known
+            if not is_answered and number_in(row, "due_at") > known:
+                return
+            yield row
         if page.cursor is None:
             return
         cursor = page.cursor

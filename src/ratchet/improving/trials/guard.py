@@ -17,8 +17,9 @@ from ratchet.failures.patterns.health import recent
 from ratchet.failures.redaction.text import clean
 from ratchet.gate import trial as trialgate
 from ratchet.improving.targets import edit as edits
-from ratchet.improving.trials import blocks
-from ratchet.improving.trials.evidence import Evidence, count, evidence
+from ratchet.improving.trials import blocks, homes
+from ratchet.improving.trials.evidence import KNOWN, Evidence, count, evidence
+from ratchet.improving.trials.history import DAY_S
 from ratchet.improving.trials.planning import ALPHA, TrialRequest, plan, release, take_lease
 from ratchet.improving.trials.publishing import publish
 from ratchet.improving.trials.trials import OPEN, row_of, trial, trials, write
@@ -36,11 +37,12 @@ _OVERTAKEN = "somebody changed the same keys during the trial, and theirs count;
 
 class Guard:
     """Trials over one store. `target_of` gives the target of a name (NotFound for one that lives in another process);
-    `home` is where the open trials are published."""
+    `home` is where the open trials are published; of a store that homes share, not before an agent there `joins`."""
 
-    def __init__(self, store: Store, home: str, target_of: Callable[[str], Target]) -> None:
+    def __init__(self, store: Store, home: str, target_of: Callable[[str], Target], *, joins: bool = True) -> None:
         self._store = store
         self._home = home
+        self._joins = joins
         self._target_of = target_of
 
     # -- open ----------------------------------------------------------------------------------------------------------
@@ -105,6 +107,7 @@ class Guard:
             return self._begin(held, now)
         if held.mode != "coin":
             return self._advance_global(held, now)
+        homes.pass_silent(self._store, held, now=now)
         said = evidence(self._store, held, now=now)
         if said.verdict in ("keep", "revert", "undecided"):
             return self._decided(held, said, now)
@@ -153,10 +156,14 @@ class Guard:
         return trial(self._store, held.id)
 
     def _staged(self, held: Trial, said: Evidence, now: float) -> Trial:
-        """Raise the share of the new arm with the number of units that have started."""
+        """Raise the share of the new arm with the number of units that have started; at once where a day has shown
+        that they are few."""
         if not held.ramp:
             return held
         share = next((share for until, share in held.ramp if said.exposures < until), trialgate.FULL_SHARE)
+        days = (now - held.opened_at) / DAY_S
+        if days >= 1 and said.exposures / days < trialgate.QUIET_CALLS_PER_DAY:
+            share = trialgate.FULL_SHARE
         if share <= held.share:
             return held
         with self._store.transaction():
@@ -286,7 +293,7 @@ class Guard:
 
     def publish(self) -> None:
         """Tell this home's processes which trials are open, and forget what those that are not left. Raises OSError."""
-        publish(self._store, self._home)
+        publish(self._store, self._home, joins=self._joins)
 
     def evidence(self, trial_id: str, *, now: float) -> Evidence:
         """Read where a trial stands. Raises NotFound."""
@@ -310,6 +317,7 @@ def figures_of(said: Evidence) -> Row:
         "estimate": effect.estimate,
         "low": effect.low,
         "high": effect.high,
+        KNOWN: said.known_until,
     }
 
 

@@ -10,6 +10,7 @@ from ratchet.ports import Store
 from ratchet.records import Metric, Row, UnitKind, number_in, whole_in
 
 DAY_S = 86_400.0
+DAY_HOURS = 24
 WEEK_DAYS = 7
 _HOUR_S = 3600
 
@@ -31,7 +32,7 @@ def history(store: Store, agent: str, *, now: float) -> History:
     sample = [found for each in ran[-NAMED:] if (found := store.get("outcomes", str(each[1]))) is not None]
     return History(
         before=(sum(1 for each in ran if each[2]), len(ran)),
-        calls_per_day=calls_per_day(store, agent, now=now),
+        calls_per_day=_pace(store, agent, now=now),
         unit=_unit(sample),
         metrics=_metrics(sample),
     )
@@ -49,6 +50,14 @@ def calls_per_day(store: Store, agent: str, *, now: float) -> float:
     day = sum(calls for at, calls in counted if at > hour - 24)
     days = min(WEEK_DAYS, max(1.0, (hour - counted[0][0] + 1) / 24))
     return max(float(day), sum(calls for _, calls in counted) / days)
+
+
+def _pace(store: Store, agent: str, *, now: float) -> float:
+    """Calls a day that the agent will make, by its pulse or, of one that began within the last day, by its hours."""
+    first = store.find("activity", {"agent": agent}, order=("agent", "hour"), limit=1).rows
+    counted = calls_per_day(store, agent, now=now)
+    hours = now / _HOUR_S - whole_in(first[0], "hour") if first else DAY_HOURS
+    return counted * max(1.0, DAY_HOURS / max(hours, 1.0))
 
 
 def _unit(sample: list[Row]) -> UnitKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from typing import get_args
 
 from ratchet import ids
 from ratchet.errors import Conflict, Refused, UsageError
+from ratchet.failures.redaction.text import clean
 from ratchet.gate import trial as trialgate
 from ratchet.gate.bets import positive
 from ratchet.improving.targets import edit as edits
-from ratchet.improving.trials.deadline import deadline_of
+from ratchet.improving.trials.deadline import call_deadline_of, deadline_of
 from ratchet.improving.trials.evidence import plan_of
 from ratchet.improving.trials.history import history
 from ratchet.improving.trials.trials import trials
@@ -43,6 +45,8 @@ def plan(store: Store, change: Change, asked: TrialRequest, target_of: Callable[
     _refuse_meaningless(change)
     target = target_of(change.target)
     base = target.read()
+    defaults = _defaults(store, change.target)
+    _refuse_no_change(change, {**defaults, **base.values})
     edit = target.plan(change.new)
     known = history(store, change.agent, now=now)
     mode = asked.mode or ("coin" if change.target.startswith(_SETTINGS) else "switchback")
@@ -59,7 +63,8 @@ def plan(store: Store, change: Change, asked: TrialRequest, target_of: Callable[
         alpha=asked.alpha,
         share=share,
         ramp=trialgate.RAMP if share != trialgate.FULL_SHARE else (),
-        deadline_s=deadline_of(unit, _defaults(store, change.target), base.values, edit.after)
+        quiet_s=call_deadline_of(defaults, base.values, edit.after),
+        deadline_s=deadline_of(unit, defaults, base.values, edit.after)
         if asked.deadline_s is None
         else positive("deadline_s", asked.deadline_s),
         before=known.before,
@@ -115,6 +120,12 @@ def _refuse_meaningless(change: Change) -> None:
         if name not in ranked:
             raise UsageError(f"the trade names {name!r}; what may get worse is {', '.join(ranked)}")
         positive(f"the trade of {name}", factor)
+
+
+def _refuse_no_change(change: Change, present: dict[str, Json]) -> None:
+    if all(name in present and edits.same(present[name], value) for name, value in change.new.items()):
+        said = clean(", ".join(f"{name} is {json.dumps(value)}" for name, value in change.new.items()), 200)
+        raise Refused(f"{change.target} has this already ({said}), and both arms would be alike; give another value")
 
 
 def _refuse_overspent(store: Store, change: Change, now: float) -> None:

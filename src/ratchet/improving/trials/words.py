@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ratchet.improving.trials.evidence import Arm, Evidence
 from ratchet.records import Json, Trial, TrialState
 
+_TELLS_S = 60.0  # agents tell of their runs twice a second while a trial is open, at rest every half minute
 _ENDED: Mapping[TrialState, str] = {
     "kept": "Kept: the new values are in force.",
     "reverted": "Reverted: the old values are in force.",
@@ -78,15 +79,19 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
         return "It is about to be opened."
     if trial.state == "paused":
         return "It is paused: both arms fail together, which is an outage and says nothing about the change."
-    waits = _length(trial.deadline_s)
     if first_at is None:
-        return f"It begins with the agent's next run; each run counts {waits} after it started."
-    due = first_at + trial.deadline_s
-    if due > now:
-        at = time.strftime("%H:%M" if due - now < 86_400 else "%d %b, %H:%M", time.gmtime(due))
-        return f"First decision possible at {at} UTC: each run counts {waits} after it started."
+        return f"It begins with the agent's next run. {first_look(trial)}"
     if said.verdict in ("keep", "revert"):
-        return f"Enough is known to {said.verdict}: the next round of `ratchet loop` carries it out."
+        return f"Enough is known to {said.verdict}: `ratchet loop` carries it out within a second."
+    held_up = now - said.known_until
+    if trial.mode == "coin" and held_up > _TELLS_S:
+        return (
+            f"Runs since {_at(said.known_until, now)} UTC are not known yet: a machine that met the trial has told "
+            f"nothing since then. It is waited for until {_at(said.known_until + trial.deadline_s, now)}."
+        )
+    if not said.new.units + said.old.units:
+        latest = _at(first_at + trial.deadline_s, now)
+        return f"First look when the run that started first has ended, at {latest} UTC at the latest."
     lacking = [name for name, arm in (("new", said.new), ("old", said.old)) if not arm.units]
     if lacking:
         return f"No run of the {lacking[0]} arm has been counted yet."
@@ -94,6 +99,21 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
         f"It decides by itself, as soon as either side has {said.threshold:.0f} to 1; "
         f"{said.waiting:,} {'run waits' if said.waiting == 1 else 'runs wait'} to be counted."
     )
+
+
+def first_look(trial: Trial) -> str:
+    """Say when an open trial is looked at for the first time."""
+    if trial.mode != "coin":
+        return ""
+    ends = "" if trial.unit == "call" else f" (a {trial.unit}: once it is silent for {_length(trial.quiet_s)})"
+    return (
+        f"Its first look comes as soon as the first runs have ended{ends}; one without an outcome fails after "
+        f"{_length(trial.deadline_s)}. `ratchet loop` looks twice a second."
+    )
+
+
+def _at(moment: float, now: float) -> str:
+    return time.strftime("%H:%M" if abs(moment - now) < 86_400 else "%d %b, %H:%M", time.gmtime(moment))
 
 
 def _sure(said: Evidence, *, keep: bool) -> str:
