@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from ratchet.ids import uuid7
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.lessons import exposure
-from ratchet.ports import Store
 from ratchet.recording.drain import Drained, drain
 from ratchet.records import Row, Trial, number_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.ingest import Ingested
+    from ratchet.ports import Store
 
 FILE = "home-id"
 _SOURCE = "trials"
