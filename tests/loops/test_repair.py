@@ -112,6 +112,17 @@ def test_the_same_seed_finds_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     assert (one.found_at, one.patches[0]["key"]) == (two.found_at, two.patches[0]["key"])
 
 
+@pytest.mark.parametrize("name", ["shop_cart", "stack_machine"])
+def test_with_several_processes_the_same_is_found_at_the_same_candidate(
+    sandbox: Sandbox, tmp_path: Path, name: str
+) -> None:
+    one, other = (
+        searched(sandbox, tasks.task(name).lay_out(tmp_path / str(n)), processes=n, seed=3, choice=5) for n in (1, 3)
+    )
+    assert (one.found_at, one.tried, one.patches) == (other.found_at, other.tried, other.patches)
+    assert one.found_at
+
+
 ADD = "def add(a, b):\n    # the sum\n    return a - b\n"
 
 

@@ -39,6 +39,7 @@ _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and ju
 # The search ends by itself so long before its limit, since what it is at may take seconds more on a busy machine.
 _ENDING_S, _ENDING_SHARE = 10.0, 0.05
 _LONGEST_S = 1_200.0
+_PROCESSES = 4  # each may use memory of its own
 _JUDGED = 4  # patches shown to the full check
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
@@ -97,6 +98,9 @@ class SearchRequest:
     signature: str = ""
     donors: Mapping[str, str] = field(default_factory=dict)
     """Texts of other implementations that are right, by the path that they came from."""
+    processes: int = _PROCESSES
+    """Candidates that run at once, at most; no more than there are cores. What is found, and when, does not depend on
+    it."""
     given: Mapping[str, bytes] = field(default_factory=dict)
     """Files of a patch that somebody else found: it alone is run, to be weighed."""
 
@@ -215,6 +219,7 @@ def search(
         "project": str(view.known_as or ""), "candidates": asked.candidates,
         "seconds": asked.seconds - min(_ENDING_S, _ENDING_SHARE * asked.seconds),
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
+        "processes": asked.processes,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
         "spent": list(asked.spent),
         "quarantined": list(asked.quarantined),

@@ -187,3 +187,10 @@ def guarded(job: ForkedRun, name: str, run: Callable[[], object]) -> None:
     else:
         job.end(name, True)
     sys.stdout.flush()
+
+
+def killed(child: int) -> None:
+    """End a child with all that it started."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(child, signal.SIGKILL)

@@ -10,6 +10,7 @@ import tokenize
 import warnings
 from types import CodeType
 
+_RECENT = 16  # contents that are asked for again: candidates that run beside others
 _FUTURE = 0x1FE0000  # flags of `from __future__ import ...` in a code object
 
 Compiled = tuple[CodeType, CodeType]
@@ -28,19 +29,21 @@ class SourceFile:
         self._flags = compile(self.tree, path, "exec", dont_inherit=True).co_flags & _FUTURE
         self._starts = [min([each.lineno, *_decorated(each)]) for each in self.tree.body]
         self._known: dict[tuple[int, int], CodeType] = {}
-        self._last: tuple[bytes, Compiled | None] = (content, None)
+        self._recent: dict[bytes, Compiled | None] = {content: None}
 
     def against(self, content: bytes) -> Compiled | None:
         """The top-level statements in which other content differs; None where those are no Python, or give a warning
         (`x is 1` helps nobody)."""
-        if self._last[0] != content:
+        if content not in self._recent:
+            if len(self._recent) >= _RECENT:
+                del self._recent[next(iter(self._recent))]
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", SyntaxWarning)
-                    self._last = (content, self._differing(content))
+                    self._recent[content] = self._differing(content)
             except (SyntaxError, ValueError, SyntaxWarning, RecursionError):
-                self._last = (content, None)
-        return self._last[1]
+                self._recent[content] = None
+        return self._recent[content]
 
     def _differing(self, content: bytes) -> Compiled:
         old, new = self._lines, content.decode(self._encoding).splitlines(keepends=True)

@@ -18,7 +18,8 @@ _KEPT = 0.9
 _FEW_TESTS = 3
 _FEW_INPUTS = 20
 _SHARE = 0.9  # of the weight of all patches that pass, which the opinion of a sure one has
-_CONTRADICTIONS = 0.02  # of the inputs on which donors agree: some are no inputs that the program is meant for
+# Of the inputs on which donors agree, and of those that had an answer: some are none that the program is meant for.
+_CONTRADICTIONS, _RAISING = 0.02, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class PatchGrounds:
             yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
         elif self.split > 1 - _SHARE:
             yield f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise; no test decides"
-        if self.raising:
+        if self.raising > _RAISING * self.inputs:
             yield f"it raises for {_count(self.raising, 'input')} that had an answer"
         if self.strange:
             yield f"it returns another type of value for {_count(self.strange, 'input')}"

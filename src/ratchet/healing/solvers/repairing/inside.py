@@ -37,7 +37,7 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given"}."""
+    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given", "processes"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -121,9 +121,14 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         quarantined=frozenset(request["quarantined"]),
         failing=frozenset(request["failing"]),
         spent=frozenset(request["spent"]),
+        processes=max(1, min(request["processes"], _cores())),
         plain=request["plain"],
         given={path: bytes.fromhex(content) for path, content in request["given"].items()},
     )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _sources(root: str, left_out: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from .compiling import SourceFile
 from .donating import donors_of
 from .expecting import TestsExpect, expected_of
 from .grounds import DOUBTFUL
+from .keeping import Begun
 from .localising import Localiser, calls_in
 from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
@@ -33,6 +34,7 @@ _BRANCH_EVERY = 3
 _LIKELY = 0.3  # power of an edit's share, beside the mean, in what may be built on it
 _ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit on top of others
 _DEPTH = 3
+_AHEAD = 6  # candidates that come next, among which those are that can run beside others
 # Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
 _MORE_AT_LEAST, _MORE_IF_KNOWN = 150, 20
@@ -65,6 +67,8 @@ class RepairSearch:
         self.spent: set[str] = set()
         """Candidates that came to nothing and need not be tried again."""
         self._last = ""
+        self._ahead: dict[str, Begun] = {}
+        """Candidates that run before it is their turn, by their keys."""
         self.patches: list[Patch] = []
         self.tried = 0
         self.seconds = 0.0
@@ -106,7 +110,7 @@ class RepairSearch:
         if not self._wanted.candidates:
             return ""
         if not self._wanted.plain:
-            self._server.keep_loaded()
+            self._server.keep_loaded(self._wanted.processes)
         began = self._server.cpu_s
         self._from_donors(root)
         while self.tried < self._until and not self._out_of_time():
@@ -118,6 +122,8 @@ class RepairSearch:
                 self._states.remove(state)
                 continue
             self._try(state, one)
+        for each in self._ahead.values():
+            self._server.dropped(each)
         self._look_again()
         self.seconds = self._server.cpu_s - began
         return ""
@@ -254,7 +260,7 @@ class RepairSearch:
         state.tried += 1
         files = {**state.files, one.edit.path: content}
         marks = (*state.marks, mark(one.edit))
-        report = self._run(files)
+        report = self._run(files, lambda: self._look_ahead(state))
         if self._passes(report):
             self._fruitful = self._fruitful or state
             self._found(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
@@ -268,7 +274,7 @@ class RepairSearch:
 
     def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
         """Tell whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
-        key = hashlib.blake2b(repr((path, beside)).encode() + content, digest_size=8).hexdigest()
+        key = _key(path, content, beside)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -290,13 +296,16 @@ class RepairSearch:
         file = self._file(os.path.relpath(path, self._root))
         return file.tree if file is not None else None
 
-    def _run(self, files: Mapping[str, bytes]) -> RunReport:
+    def _run(self, files: Mapping[str, bytes], meanwhile: Callable[[], None] = lambda: None) -> RunReport:
         self.tried += 1
         if self.tried % 100 == 0:
             self._note(f"{self.tried} candidates tried")
-        swaps = self._swaps(files)
-        report = self._server.candidate(files, swaps=swaps)
-        if swaps is not None and self._passes(report):
+        begun = self._ahead.pop(self._last, None)
+        if begun is None and (swaps := self._swaps(files)) is not None:
+            begun = self._begun(swaps)
+        meanwhile()
+        report = self._server.ended(begun) if begun is not None else None
+        if report is None or self._passes(report):
             report = self._server.candidate(files)  # as the judge will: loaded anew
         # Some of what failed passes already: it is slow rather than endless.
         slow = report.cut_short and bool(report.passing & self.first.failing)
@@ -304,6 +313,27 @@ class RepairSearch:
         if not report.cut_short and not promise(self.first, report):
             self.spent.add(self._last)
         return report
+
+    def _begun(self, swaps: Sequence[Swap]) -> Begun | None:
+        """A candidate that runs in a process which holds the loaded tests; None where there is none."""
+        if not self._server.idle and self._ahead:  # what was thought to come next did not: it is not waited for
+            self._server.dropped(self._ahead.pop(next(iter(self._ahead))))
+        return self._server.begin(swaps)
+
+    def _look_ahead(self, state: State) -> None:
+        """Start the candidates that come next in this state, as far as processes are free. Each is counted, and its
+        report read, when its turn comes: so what is found, and when, is the same with one process."""
+        for one in state.untried.upcoming(_AHEAD):
+            if not self._server.idle:
+                return
+            path, content = one.edit.path, state.programs[one.edit.path].encoded((one.edit,))
+            key = _key(path, content, tuple(sorted(state.files.items())))
+            if key in self._seen or key in self._ahead:
+                continue
+            swaps = self._swaps({**state.files, path: content})
+            begun = self._server.begin(swaps) if swaps is not None else None
+            if begun is not None:
+                self._ahead[key] = begun
 
     def _swaps(self, files: Mapping[str, bytes]) -> list[Swap] | None:
         """The functions whose exchange in the loaded program makes it these files; None where that does not do."""
@@ -437,6 +467,11 @@ class RepairSearch:
                 if self.patches:
                     return True
         return False
+
+
+def _key(path: str, content: bytes, beside: Hashable) -> str:
+    """Names a candidate by what it changes."""
+    return hashlib.blake2b(repr((path, beside)).encode() + content, digest_size=8).hexdigest()
 
 
 def _is_doubtful(patch: Patch) -> bool:

@@ -6,22 +6,19 @@ and the functions' code is exchanged in it (`swapping`): nothing is imported aga
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
 import marshal
 import os
 import select
-import signal
 import socket
-import struct
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .child import ForkedRun, InChild
-from .swapping import Swap, exchange, live
-from .tracing import Tracer, naming
+from .child import ForkedRun, InChild, killed
+from .keeping import UNFIT, Begun, Keeper, held
+from .swapping import Swap
+from .tracing import Tracer
 
 _SMALLEST_S = 0.1  # of CPU; most mutants of a loop never end, and what works is rarely slower than all that failed
 _TIMES = 5.0
@@ -29,7 +26,7 @@ _READ = 1 << 18
 _KEPT = 64_000_000  # bytes of what one child says
 _LOADING_S = 60.0
 _BESIDE_S = 10.0
-_NUMBER = struct.Struct("=q")
+_COLLECTED_S = 0.5  # for a report that may lie there already
 _BEGUN = 1_000_000_000  # seconds: from here on every content of a file has a time of its own
 
 
@@ -93,7 +90,7 @@ class ForkServer:
         self.loaded_anew = 0
         """Candidates for which the tests were loaded anew."""
         self._endless: frozenset[str] = frozenset()
-        self._keeper: _Keeper | None = None
+        self._idle: list[Keeper] = []
         self._kept_cpu_s = 0.0
         self._stamp = _BEGUN
 
@@ -128,62 +125,81 @@ class ForkServer:
         """Tests that lie beside those of the check, by their names, as far as there is time for them."""
         return self._run(files, only=frozenset(names), wider=True, each_s=2.0, cpu_s=_BESIDE_S, wall_s=3 * _BESIDE_S)
 
-    def keep_loaded(self) -> bool:
-        """Load the tests once, for the candidates that only change functions; False where that cannot be had."""
-        ours, theirs = socket.socketpair()
+    def keep_loaded(self, processes: int = 1) -> bool:
+        """Load the tests once, for the candidates that only change functions, and keep so many processes that hold
+        them: as many candidates can run at once. False where that cannot be had."""
+        pairs = [socket.socketpair() for _ in range(processes)]
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
-            ours.close()
+            for ours, _ in pairs:
+                ours.close()
             job = ForkedRun(out=os.open(os.devnull, os.O_WRONLY), root=self.root, first=self.first,
                             sources=self.sources)  # fmt: skip
-            job.holding = lambda: _held(theirs, job)
+            job.holding = lambda: held([theirs for _, theirs in pairs], job)
             raise InChild(job)
-        theirs.close()
-        ours.settimeout(max(1.0, min(_LOADING_S, self.deadline - time.monotonic())))
-        keeper = _Keeper(child, ours)
-        if keeper.said() is None:
-            keeper.end()
-            return False
-        ours.settimeout(10.0)
-        self._keeper = keeper
+        ends = time.monotonic() + max(1.0, min(_LOADING_S, self.deadline - time.monotonic()))
+        keepers = [Keeper(0 if at else child, ours) for at, (ours, _) in enumerate(pairs)]
+        for _, theirs in pairs:
+            theirs.close()
+        for at, (ours, _) in enumerate(pairs):
+            ours.settimeout(max(0.1, ends - time.monotonic()))
+            if keepers[at].said() is None:
+                for each in reversed(keepers):
+                    each.end()
+                return False
+            ours.settimeout(10.0)
+        self._idle = keepers
         return True
 
-    def candidate(
-        self, files: Mapping[str, bytes], *, swaps: Sequence[Swap] | None = None, times: float = 1.0
-    ) -> RunReport:
-        """The tests that failed at first; the others only if one of those passes now. It has `times` the usual time.
-        `swaps`: the functions whose exchange makes these files; None: the files are loaded."""
+    @property
+    def idle(self) -> int:
+        """Processes that hold the loaded tests and have nothing to do."""
+        return len(self._idle)
+
+    def begin(self, swaps: Sequence[Swap]) -> Begun | None:
+        """Start a candidate beside others; None where no process is free for it."""
+        while self._idle:
+            keeper = self._idle.pop(0)
+            out, back = os.pipe()
+            asked = {"first": self.first, "cpu_s": self.limit_s, "endless": list(self._endless), "swaps": list(swaps)}
+            child = keeper.ask(marshal.dumps(asked), back)
+            os.close(back)
+            if child is not None:
+                return Begun(keeper, child, out, time.monotonic() + 4 * self.limit_s + 3.0)
+            os.close(out)
+            keeper.end()
+        return None
+
+    def ended(self, begun: Begun) -> RunReport | None:
+        """The report of a candidate that was started, once it has ended; None where the loaded tests do not do."""
+        until = max(begun.until, time.monotonic() + _COLLECTED_S)
+        report = _heard(begun.out, min(until, self.deadline + 1.0))
+        os.close(begun.out)
+        killed(begun.child)
+        used = begun.keeper.said()
+        if used is None:
+            begun.keeper.end()
+        else:
+            self._kept_cpu_s += used / 1e6
+            self._idle.append(begun.keeper)
+        return self.without(report) if report.returned != UNFIT else None
+
+    def dropped(self, begun: Begun) -> None:
+        """End a candidate whose report is not wanted."""
+        killed(begun.child)
+        self.ended(begun)
+
+    def candidate(self, files: Mapping[str, bytes], *, times: float = 1.0) -> RunReport:
+        """The tests that failed at first, on files that are loaded anew; the others only if one of those passes now. It
+        has `times` the usual time."""
         limit_s = self.limit_s * times
-        if swaps is not None and self._keeper is not None:
-            report = self._exchanged(swaps, limit_s)
-            if report is not None:
-                return report
         self.loaded_anew += 1
         return self._run(files, first=self.first, hopeless=True, cpu_s=limit_s, wall_s=4 * limit_s + 3.0)
 
     def call(self, files: Mapping[str, bytes], function: Callable[[], object], *, seconds: float) -> object:
         """Return what a function returns in a child, as JSON; None where it does not come back."""
         return self._run(files, call=function, cpu_s=seconds, wall_s=4 * seconds + 2.0).returned
-
-    def _exchanged(self, swaps: Sequence[Swap], limit_s: float) -> RunReport | None:
-        """One candidate in a child of the process that keeps the tests loaded; None where it cannot be had so."""
-        assert self._keeper is not None
-        out, back = os.pipe()
-        try:
-            asked = {"first": self.first, "cpu_s": limit_s, "endless": list(self._endless), "swaps": list(swaps)}
-            child = self._keeper.ask(marshal.dumps(asked), back)
-            os.close(back)
-            if child is None:
-                self._keeper.end()
-                self._keeper = None
-                return None
-            report = _heard(out, min(time.monotonic() + 4 * limit_s + 3.0, self.deadline + 1.0))
-            _killed(child)
-            self._kept_cpu_s += (self._keeper.said() or 0) / 1e6
-        finally:
-            os.close(out)
-        return self.without(report) if report.returned != _UNFIT else None
 
     def _run(
         self,
@@ -225,7 +241,7 @@ class ForkServer:
         os.close(back)
         try:
             report = _heard(out, min(time.monotonic() + wall_s, self.deadline + 1.0))
-            _killed(child)
+            killed(child)
             os.waitpid(child, 0)
         finally:
             os.close(out)
@@ -246,83 +262,6 @@ class ForkServer:
         self._stamp += not at
         os.utime(full, ns=(at or self._stamp * 1_000_000_000,) * 2)
         return held, since
-
-
-_UNFIT = "unfit"
-
-
-class _Keeper:
-    """The process that has loaded the tests, as seen from its parent: a request and an open pipe go there, the number
-    of the child that answers comes back, and what CPU time both took, in millionths of a second, when
-    that is gone."""
-
-    def __init__(self, process: int, channel: socket.socket) -> None:
-        self._process = process
-        self._channel = channel
-
-    def ask(self, request: bytes, out: int) -> int | None:
-        try:
-            socket.send_fds(self._channel, [_NUMBER.pack(len(request))], [out])
-            self._channel.sendall(request)
-        except OSError:
-            return None
-        return self.said()
-
-    def said(self) -> int | None:
-        """The next number that it says; None where it says no more."""
-        try:
-            data = self._channel.recv(_NUMBER.size, socket.MSG_WAITALL)
-        except OSError:
-            return None
-        return int(_NUMBER.unpack(data)[0]) if len(data) == _NUMBER.size else None
-
-    def end(self) -> None:
-        self._channel.close()
-        _killed(self._process)
-        os.waitpid(self._process, 0)
-
-
-def _held(channel: socket.socket, kept: ForkedRun) -> ForkedRun:
-    """Keep the loaded tests: return once in every child that is asked for, and never in this process."""
-    functions = live(naming(kept.sources))
-    gc.collect()
-    gc.freeze()  # what is there is not looked at again in every child, which would copy its pages
-    channel.sendall(_NUMBER.pack(0))
-    told_s = 0.0
-    while True:
-        head, descriptors, *_ = socket.recv_fds(channel, _NUMBER.size, 1)
-        if len(head) < _NUMBER.size or not descriptors:
-            os._exit(0)
-        size = _NUMBER.unpack(head)[0]
-        request = b""
-        while len(request) < size:
-            request += channel.recv(size - len(request)) or os._exit(0)
-        child = os.fork()
-        if child:
-            os.close(descriptors[0])
-            channel.sendall(_NUMBER.pack(child))
-            os.waitpid(child, 0)
-            used_s = sum(os.times()[:4])
-            channel.sendall(_NUMBER.pack(int(1e6 * (used_s - told_s))))
-            told_s = used_s
-            continue
-        os.setpgid(0, 0)
-        channel.close()
-        asked = marshal.loads(request)  # noqa: S302  (our own parent's)
-        job = ForkedRun(
-            out=descriptors[0],
-            root=kept.root,
-            first=asked["first"],
-            hopeless=True,
-            cpu_s=asked["cpu_s"],
-            endless=frozenset(asked["endless"]),
-            sources=kept.sources,
-        )
-        job.confine()
-        if not exchange(functions, asked["swaps"]):
-            job.tell({"returned": _UNFIT})
-            job.leave()
-        return job
 
 
 def _heard(out: int, until: float) -> RunReport:
@@ -369,13 +308,6 @@ def _add(held: dict[str, list[int]], lines: Mapping[str, object]) -> None:
     for file, found in lines.items():
         if isinstance(found, list):
             held.setdefault(file, []).extend(each for each in found if isinstance(each, int))
-
-
-def _killed(child: int) -> None:
-    """End a child with all that it started."""
-    for kill in (os.killpg, os.kill):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(child, signal.SIGKILL)
 
 
 def _test_of(row: Mapping[str, object]) -> Test:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .ordering import Ranked
@@ -36,7 +38,7 @@ class Untried:
         self._at = 0
         self._sites: dict[str, _Sites] = {}
         self._done: set[int] = set()
-        self._queue: Iterator[Ranked] = iter(())
+        self._queue: deque[Ranked] = deque()
         self._given, self._due = 0, 0
         self.width = 0
         """Edits that were thought of."""
@@ -52,13 +54,17 @@ class Untried:
         if self._given >= self._due and self._at < len(self._lines):
             self._grow()
             self._due = max(_DUE, 2 * self._given)
-        for one in self._queue:
+        if self._queue:
             self._given += 1
-            return one
+            return self._queue.popleft()
         if self._at >= len(self._lines) or time.monotonic() > self._deadline:
             raise StopIteration
         self._due = self._given
         return next(self)
+
+    def upcoming(self, most: int) -> list[Ranked]:
+        """The next edits, unless more lines are looked at before them."""
+        return [*itertools.islice(self._queue, most)] if self._given < self._due else []
 
     def _grow(self) -> None:
         """Look at more lines, and put all edits that are left into a new order."""
@@ -71,7 +77,7 @@ class Untried:
             if time.process_time() > until_s or time.monotonic() > self._deadline:
                 break
         self.width += len(found)
-        self._queue = iter(self._rank([*rest, *found]))
+        self._queue = deque(self._rank([*rest, *found]))
 
     def _edits(self, path: str, line: int) -> Iterator[SourceEdit]:
         """The edits for which a line speaks, but those that a more suspect one spoke for."""

@@ -30,6 +30,8 @@ class Wanted:
     """Tests that count for nothing."""
     failing: frozenset[str] = frozenset()
     """Tests that fail for the judge; none where it only counts."""
+    processes: int = 1
+    """Candidates that run at once."""
     plain: bool = False
     """Load the tests anew for every candidate: what a benchmark sets beside it."""
     given: Mapping[str, bytes] = field(default_factory=dict)
