@@ -151,5 +151,18 @@ def test_objects_are_changed_by_their_fields() -> None:
 def test_few_inputs_and_no_test_beside_are_no_evidence() -> None:
     alone = PatchGrounds(failing=4, inputs=6, kept=6)
     assert any("only 6 inputs" in each for each in alone.doubts(["comparison"]))
-    assert not [*replace(alone, inputs=60, kept=30).doubts(["comparison"])]
+    assert not [*replace(alone, inputs=60, kept=60).doubts(["comparison"])]
     assert not [*replace(alone, passing=3).doubts(["comparison"])]
+
+
+def test_what_changes_much_needs_more_tests_that_can_tell() -> None:
+    few = PatchGrounds(failing=1, passing=2, inputs=137, kept=74)
+    assert any("63 of 137 answers" in each for each in few.doubts(["extension"]))
+    assert not [*replace(few, passing=9).doubts(["extension"])]
+    assert not [*replace(few, kept=130).doubts(["extension"])]
+
+
+def test_a_few_inputs_that_raise_are_none_that_the_program_is_meant_for() -> None:
+    one = PatchGrounds(failing=4, passing=4, inputs=150, kept=150, raising=1)
+    assert not [*one.doubts(["comparison"])]
+    assert any("raises" in each for each in replace(one, raising=5).doubts(["comparison"]))

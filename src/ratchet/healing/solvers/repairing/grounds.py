@@ -15,7 +15,8 @@ CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extensio
                    "leaving", "setting"})  # fmt: skip
 _TURNED = 0.2  # of the inputs near those of healthy tests, which a further case may answer otherwise
 _KEPT = 0.9
-_FEW_TESTS = 3
+# Tests that must be able to tell: more of them where the patch changes more than the answers that they complain of.
+_FEW_TESTS, _FEW_OF_MANY = 3, 5
 _FEW_INPUTS = 20
 _SHARE = 0.9  # of the weight of all patches that pass, which the opinion of a sure one has
 # Of the inputs on which donors agree, and of those that had an answer: some are none that the program is meant for.
@@ -67,6 +68,9 @@ class PatchGrounds:
             yield f"only {_count(self.failing + self.passing, 'test')} can tell"
         elif not self.passing and self.inputs < _FEW_INPUTS:
             yield f"no test that passed runs it, and only {_count(self.inputs, 'input')} near theirs had an answer"
+        elif self.failing + self.passing < _FEW_OF_MANY and self.kept < _KEPT * self.inputs:
+            changed = f"{self.inputs - self.kept} of {self.inputs} answers near those of tests"
+            yield f"only {_count(self.failing + self.passing, 'test')} can tell, and it changes {changed}"
         if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
             yield f"the case that it adds changes {self.turned} of {self.healthy} answers near those of tests that pass"
         if self.share < _SHARE:

@@ -19,7 +19,7 @@ _NUMBER = struct.Struct("=q")
 UNFIT = "unfit"
 
 
-class Keeper:
+class LoadedProcess:
     """A process that has loaded the tests, as seen from its parent: a request and an open pipe go there, the number of
     the child that answers comes back, and when that is gone the CPU time that both took, in millionths of a second.
     `process` is 0 for one that ends with its channel."""
@@ -55,7 +55,7 @@ class Keeper:
 class Begun:
     """A candidate that runs: the process that forked its child, that child, the pipe to hear it by, and until when."""
 
-    keeper: Keeper
+    keeper: LoadedProcess
     child: int
     out: int
     until: float

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .child import ForkedRun, InChild, killed
-from .keeping import UNFIT, Begun, Keeper, held
+from .keeping import UNFIT, Begun, LoadedProcess, held
 from .swapping import Swap
 from .tracing import Tracer
 
@@ -90,7 +90,7 @@ class ForkServer:
         self.loaded_anew = 0
         """Candidates for which the tests were loaded anew."""
         self._endless: frozenset[str] = frozenset()
-        self._idle: list[Keeper] = []
+        self._idle: list[LoadedProcess] = []
         self._kept_cpu_s = 0.0
         self._stamp = _BEGUN
 
@@ -139,7 +139,7 @@ class ForkServer:
             job.holding = lambda: held([theirs for _, theirs in pairs], job)
             raise InChild(job)
         ends = time.monotonic() + max(1.0, min(_LOADING_S, self.deadline - time.monotonic()))
-        keepers = [Keeper(0 if at else child, ours) for at, (ours, _) in enumerate(pairs)]
+        keepers = [LoadedProcess(0 if at else child, ours) for at, (ours, _) in enumerate(pairs)]
         for _, theirs in pairs:
             theirs.close()
         for at, (ours, _) in enumerate(pairs):
