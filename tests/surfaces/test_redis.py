@@ -109,6 +109,18 @@ def test_recall_finds_the_same_with_vectors_as_without(home: Path, server: Searc
         assert sum(map(bool, expected)) > 30
 
 
+def test_patterns_that_are_like_a_text_are_the_same_with_vectors_as_without(home: Path, server: SearchRedis) -> None:
+    with Runtime.open(home=home) as alone:
+        for number in range(40):
+            alone.record("bot", ok=False, error=error(number))
+        expected = [alone.failing.like(error(number)) for number in range(40)]
+    with opened(home, server) as runtime:
+        assert settled(runtime)
+        assert runtime.redis.tiers.near(runtime.redis.store, "patterns", {"00000001": 1.0}, 8)
+        assert [runtime.failing.like(error(number)) for number in range(40)] == expected
+        assert all(expected)
+
+
 def test_a_server_killed_under_load_costs_no_data_and_no_answer(home: Path, server: SearchRedis) -> None:
     with opened(home, server) as runtime:
         teach(runtime, 20)
@@ -148,8 +160,9 @@ def test_a_server_killed_under_load_costs_no_data_and_no_answer(home: Path, serv
             thread.join()
         assert not wrong
         assert settled(runtime), "it caught up"
-        (lessons,) = runtime.redis.states()
+        lessons, patterns = runtime.redis.states()
         assert lessons.held == lessons.rows == 50
+        assert patterns.held == patterns.rows > 0
         found = runtime.store.sum_by("outcomes", (), ("count:*",), {"agent": "bot"})
         assert found[0]["count:*"] == recorded[0] > 0, "nothing is lost"
         assert answers(runtime, 110) == ["restart helper 110"], "what was learnt while it was away is found"
@@ -295,7 +308,7 @@ def test_the_commands_say_how_it_stands(home: Path, server: SearchRedis) -> None
         teach(runtime, 25)
     done = run(home, server.url, "services", "rebuild", "--index", "hnsw", "--json")
     assert done.returncode == 0, done.stderr
-    lessons = json.loads(done.stdout)[0]
+    lessons, _ = json.loads(done.stdout)
     assert lessons == {"table": "lessons", "rows": 25, "held": 25, "algorithm": "hnsw", "ready": True}
     recalled = run(home, server.url, "recall", error(7))
     assert "restart helper 7" in recalled.stdout

@@ -28,6 +28,7 @@ _UNITS_S = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 @click.option("--agent", help="Only this agent's failures.")
 @click.option("--kind", help="Only this kind, e.g. rate_limit.")
 @click.option("--state", type=click.Choice(STATES), help="Only those that people decided so about.")
+@click.option("--like", "text", default="", help="Those that are like this error text, the most alike first.")
 @click.option("--by", type=click.Choice(BY), help="Count by command, tool, file, project, model or hour instead.")
 @click.option("--range", "span", default="all", show_default=True, help="With --by: 24h, 7d, 14d, 30d, 90d or all.")
 @click.option("--project", default="", help="With --by: only this project, by its name.")
@@ -46,6 +47,7 @@ def patterns(
     agent: str | None,
     kind: str | None,
     state: str | None,
+    text: str,
     by: By | None,
     span: str,
     project: str,
@@ -71,7 +73,11 @@ def patterns(
         else:
             show_patterns.fails(rows[:limit], by)
         return
-    found = runtime.patterns(agent=agent, kind=kind, include_excused=everything)
+    found = runtime.patterns(agent=agent, kind=kind, include_excused=everything or bool(text))
+    if text:
+        likeness = dict(runtime.failing.like(text))
+        found = sorted([each for each in found if each.id in likeness], key=lambda each: -likeness[each.id])
+        everything = True
     if as_json:
         given = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
         chosen = [each for each in found if state in (None, each.triage.state)]
@@ -80,6 +86,7 @@ def patterns(
     shown = [each for each in found if _wanted(each.triage.state, state, everything)]
     of_some = agent is not None or kind is not None
     narrowed = f"that are {state}" if state is not None else "of this agent or kind" if of_some else ""
+    narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
         show_patterns.most(runtime.failing.by("command"))
     more = f"{limit} of {len(shown)}; --limit {limit * 5} shows more" if len(shown) > limit else ""

@@ -307,6 +307,12 @@ class FailingBook:
         since = 0.0 if span == "all" else window(store, span, now=time.time()).since
         return fails_by(store, what, since=since, project=project)
 
+    def like(self, text: str) -> list[tuple[str, float]]:
+        """Patterns that are like this text (see `likeness.like`)."""
+        from ratchet.lessons.likeness import like
+
+        return like(self._reading(), text)
+
     def triage(
         self,
         pattern: str,

@@ -23,6 +23,11 @@ def terms_of(row: Row) -> Json:
     return " ".join([*terms, MASKED]) if terms else None
 
 
+def template_terms_of(row: Row) -> Json:
+    """The features of the masked text by which a pattern is known."""
+    return " ".join(features_in(text_in(row, "template"))) or None
+
+
 def words_of(*names: str) -> Callable[[Row], Json]:
     """Make the words of a row by those of its fields."""
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ratchet import ids
 from ratchet.failures.features import KEPT
 from ratchet.records import Row, text_in
 from ratchet.store.derived import terms_of
+
+if TYPE_CHECKING:
+    from ratchet.store.declaring import Table
 
 _ROWS = 500  # rows read at once
 
@@ -55,19 +58,31 @@ def keep_texts(connection: Executing, mark: str) -> None:
 
 def keep_words(connection: Executing, mark: str) -> None:
     """Give each row of a table that is found by its words what its declaration makes of it (layout 14)."""
-    from ratchet.store.rows import read_names, row_of
     from ratchet.store.schema import TABLES
 
     for table in (each for each in TABLES.values() if each.words in each.made):
-        make, names, last = table.made[table.words], read_names(table), ""
-        columns = ", ".join(f'"{name}"' for name in names)
-        asked = f'SELECT {columns} FROM "{table.name}" WHERE "id" > {mark} ORDER BY "id" LIMIT {_ROWS}'
-        while rows := connection.execute(asked, (last,)).fetchall():
-            for values in rows:
-                row = row_of(table, values)
-                last = str(row["id"])
-                changed = f'UPDATE "{table.name}" SET "{table.words}" = {mark} WHERE "id" = {mark}'
-                connection.execute(changed, (make(row), last))
+        _make_anew(connection, mark, table, table.words)
+
+
+def keep_terms(connection: Executing, mark: str) -> None:
+    """Give each pattern the terms by which it is found (layout 20)."""
+    from ratchet.store.schema import TABLES
+
+    _make_anew(connection, mark, TABLES["patterns"], "terms")
+
+
+def _make_anew(connection: Executing, mark: str, table: Table, column: str) -> None:
+    from ratchet.store.rows import read_names, row_of
+
+    make, names, last = table.made[column], read_names(table), ""
+    columns = ", ".join(f'"{name}"' for name in names)
+    asked = f'SELECT {columns} FROM "{table.name}" WHERE "id" > {mark} ORDER BY "id" LIMIT {_ROWS}'
+    while rows := connection.execute(asked, (last,)).fetchall():
+        for values in rows:
+            row = row_of(table, values)
+            last = str(row["id"])
+            changed = f'UPDATE "{table.name}" SET "{column}" = {mark} WHERE "id" = {mark}'
+            connection.execute(changed, (make(row), last))
 
 
 def _message(connection: Executing, mark: str, evidence: Iterable[object], signature: object) -> str:

@@ -103,6 +103,13 @@ def _sum_up(connection: sqlite3.Connection) -> None:
     fill_sums(connection, "?")
 
 
+def _find_patterns(connection: sqlite3.Connection) -> None:
+    """Version 20: patterns are found by the features of their texts, as lessons are."""
+    from ratchet.store.kept_texts import keep_terms
+
+    keep_terms(connection, "?")
+
+
 PLAN: Mapping[int, Step] = {
     6: _mine_anew,
     7: _read_anew,
@@ -112,6 +119,7 @@ PLAN: Mapping[int, Step] = {
     12: _count_around,
     14: _index_words,
     18: _sum_up,
+    20: _find_patterns,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

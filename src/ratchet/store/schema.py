@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
-from ratchet.store.derived import terms_of, words_of
+from ratchet.store.derived import template_terms_of, terms_of, words_of
 from ratchet.store.sum_tables import SUM_TABLES
 
-VERSION = 19
+VERSION = 20
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -136,9 +136,15 @@ _TABLES = (
     Table(
         name="patterns",
         key=("id",),
-        columns=(*text("id", "signature", "kind", "template"), *real("created_at"), *_REVISION, *text("words")),
+        columns=(
+            *text("id", "signature", "kind", "template"),
+            *real("created_at"),
+            *_REVISION,
+            *text("words", "terms"),
+        ),
+        terms="terms",
         words="words",
-        made={"words": words_of("kind", "template")},
+        made={"words": words_of("kind", "template"), "terms": template_terms_of},
     ),
     Table(
         name="merges",

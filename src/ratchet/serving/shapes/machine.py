@@ -90,7 +90,7 @@ class ServiceShape(Shape):
 class RedisStateShape(Shape):
     """Vectors of one table, as the Redis beside the store holds them."""
 
-    table: str = said("The table: lessons.")
+    table: str = said("lessons or patterns.")
     rows: int = said("Rows that the store has.")
     held: int = said("Rows that Redis has.")
     algorithm: str = said("flat or hnsw.")

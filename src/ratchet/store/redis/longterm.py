@@ -7,7 +7,7 @@ retired or forgotten there is never shown from here.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -31,19 +31,18 @@ EXACT = 10_000
 SPARE = 32
 """Nearest vectors that are looked at beside those asked for: a hashed vector is an estimate, and some are retired."""
 _SEARCHED = 128  # of the graph, for each search: of 64 it missed 4 % more
-_BATCH = 500
+_BATCH = 500  # rows of the store at once
+_WRITTEN = 50  # of these in one transaction: a graph takes 1 ms for each, in which the server answers nobody
 _BUSY = inf
 _OVERLAP_S = 60.0  # clocks of the machines that write to one store differ, and transactions take time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """A table whose rows have vectors: `moved` names the column that tells when one was written, `features` what it is
-    found by."""
+    """A table whose rows have vectors of their `terms`; `moved` names the column that tells when one was written."""
 
     table: str
     moved: str
-    features: Callable[[Row], Iterable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class RedisState:
     ready: bool
 
 
-INDEXED = (Indexed(table="lessons", moved="updated_at", features=lambda row: text_in(row, "terms").split()),)
+INDEXED = (Indexed(table="lessons", moved="updated_at"), Indexed(table="patterns", moved="created_at"))
 
 
 class Vectors:
@@ -207,16 +206,16 @@ class Vectors:
     def _loaded(self, batches: Iterable[Sequence[Row]], until: float) -> bool:
         """Write rows that the store gave, batch by batch; tell whether there was time for all."""
         for rows in batches:
-            if rows:
-                self._server.ask(partial(self._write, rows))
-            if time.monotonic() > until:
-                return False
+            for at in range(0, len(rows), _WRITTEN):
+                self._server.ask(partial(self._write, rows[at : at + _WRITTEN]))
+                if time.monotonic() > until:
+                    return False
         return True
 
     def _write(self, rows: Sequence[Row], redis: Redis) -> object:
         piped = redis.pipeline()
         for row in rows:
-            vector = vector_of(dict.fromkeys(self._indexed.features(row), 1.0))
+            vector = vector_of(dict.fromkeys(text_in(row, "terms").split(), 1.0))
             piped.hset(self._key(row["id"]), mapping={"id": row["id"], **({"vector": vector} if vector else {})})
         piped.sadd(self._held, *(str(row["id"]) for row in rows))
         return piped.execute()
