@@ -72,10 +72,7 @@ _TABLES = (
     Table(
         name="session_models",
         key=("session", "model"),
-        columns=(
-            *text("session", "model"),
-            *counters("int", "messages", "given", "stored", "cached", "made"),
-        ),
+        columns=(*text("session", "model"), *counters("int", "messages", "given", "stored", "cached", "made")),
         clustered=True,
         body=False,
     ),
