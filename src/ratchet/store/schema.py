@@ -103,8 +103,7 @@ _TABLES = (
         indexes=(Index(columns=("session",)), Index(columns=("at",))),
         words="words",
     ),
-    # Money's tokens by what they were used for, and waste among them (`waste`: failure, retry or loop). Rows of a
-    # session replace those kept of it before.
+    # Money's tokens by their use, and `waste` among them (failure, retry or loop). A session's rows replace its former.
     Table(
         name="spending",
         key=("session", "project", "agent", "model", "tool", "signature", "waste", "hour"),
@@ -231,8 +230,7 @@ _TABLES = (
         body=False,
     ),
     # What a project's calls end in: by command or tool, file, model and hour. A row with a `finding` counts the runs
-    # that showed it, one with circumstances (`around`) the calls that the command was for. Rows of a session replace
-    # those kept of it before; session "" holds calls that belong to none.
+    # that showed it, one with circumstances (`around`) the calls that it was for. A session's rows replace its former.
     Table(
         name="facts",
         key=("project", "session", "tool", "head", "file", "finding", "model", "hour", "around"),
