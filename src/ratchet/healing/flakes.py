@@ -51,7 +51,7 @@ def told_apart(first: Verdict, again: Again, may_go_on: Callable[[], bool], quie
     """
     tests = first.tests
     named = [name for name in tests.failed_ids if "::" in name] if tests is not None else []
-    if tests is None or not named:
+    if tests is None or not named or len(tests.passed_ids) < tests.passed:  # some are not named
         return _as_a_whole(again, may_go_on, quiet or _UNNAMED)
     runs = _Repeats({}, {})
     runs.add(tests)

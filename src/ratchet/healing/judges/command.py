@@ -39,7 +39,7 @@ class CommandJudge:
         ran = sandbox.run(command, cancelled=purse.cancelled)
         output = text_of(ran)
         tests = counted(output)
-        less = _asks_for_less(output, tests, first)
+        less = asks_for_less(output, tests, first)
         if ran.exit_code == 0 and not ran.killed and not less:
             return Verdict(
                 passed=True,
@@ -52,6 +52,7 @@ class CommandJudge:
             )
         verdict = failed(
             output,
+            reason=_failing(tests),
             exit_code=ran.exit_code,
             killed=ran.killed,
             wall_s=limits.wall_s,
@@ -69,7 +70,15 @@ class CommandJudge:
         return replace(verdict, reason=less, score=0.0) if less and not ran.killed and ran.exit_code == 0 else verdict
 
 
-def _asks_for_less(output: str, tests: RunnerCounts | None, first: Verdict | None) -> str:
+def _failing(tests: RunnerCounts | None) -> str:
+    """Names what fails where the runner does; "" where it does not."""
+    if tests is None or not tests.failed_ids:
+        return ""
+    first = tests.failed_ids[0]
+    return f"{tests.failed} of {tests.total} tests fail, {first} among them" if tests.total else f"{first} fails"
+
+
+def asks_for_less(output: str, tests: RunnerCounts | None, first: Verdict | None) -> str:
     """Why an exit code of 0 is not believed, "" where it is."""
     if ran_nothing(output):
         return "no test was run"
@@ -80,6 +89,9 @@ def _asks_for_less(output: str, tests: RunnerCounts | None, first: Verdict | Non
         return f"the check no longer says how many tests it ran ({before.total} before)"
     if tests.total < before.total:
         return f"{tests.total} tests were run, {before.total} before"
+    gone = sorted({*before.passed_ids} - {*tests.passed_ids, *tests.failed_ids, *tests.skipped_ids})
+    if tests.passed_ids and gone:
+        return f"{len(gone)} tests are gone, {gone[0]} among them"
     if tests.skipped > before.skipped:
         return f"{tests.skipped} tests were skipped, {before.skipped} before"
     return ""

@@ -9,6 +9,7 @@ from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import cap, redact
 from ratchet.failures.signature import sign, template_of
 from ratchet.healing.episode import RunnerCounts, Verdict
+from ratchet.healing.judges.runners import counted_elsewhere
 from ratchet.sandbox.command import Ran
 
 OUTPUT_CHARS = 60_000
@@ -28,21 +29,11 @@ _KINDS = {"wall": "timeout", "idle": "timeout", "cpu": "timeout"}
 # What runners say of how many tests there were: (pattern, whether its matches add up).
 _RAN = (
     (re.compile(r"^Ran (\d{1,7}) tests? in ", re.MULTILINE), True),  # unittest
-    (re.compile(r"^running (\d{1,7}) tests?$", re.MULTILINE), True),  # cargo
-    (re.compile(r"^(?:\S{1,4} )?Tests:? .{0,120}?(\d{1,7}) total", re.MULTILINE), False),  # jest
-    (re.compile(r"^[ \t]{1,8}Tests {1,4}.{0,120}?\((\d{1,7})\)$", re.MULTILINE), False),  # vitest
-    (re.compile(r"^[#\u2139] tests (\d{1,7})$", re.MULTILINE), False),  # node
     (re.compile(r"^1\.\.(\d{1,7})$", re.MULTILINE), False),  # TAP
-)
-_SKIPPED = re.compile(
-    r"\bskipped=(\d{1,6})|;\s(\d{1,6}) ignored;|^ {0,8}Tests:? .{0,80}?(\d{1,6}) skipped|"
-    r"^[#\u2139] skipped (\d{1,6})",
-    re.MULTILINE,
 )
 _PYTEST = re.compile(r"^=* ?((?:\d{1,7} [a-z]{1,12}(?:, )?){1,8}) in [\d.]{1,12}s", re.MULTILINE)
 _PARTS = re.compile(r"(\d{1,7}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 _MOCHA = re.compile(r"^ {1,8}(\d{1,7}) (passing|failing)\b", re.MULTILINE)
-_GO = re.compile(r"^\s*--- (PASS|FAIL|SKIP): ", re.MULTILINE)
 _NOTHING = re.compile(
     r"^no tests ran\b|\bcollected 0 items\b|^Ran 0 tests|^NO TESTS RAN|^No tests? found|no test files\]?$|"
     r"^testing: warning: no tests to run|Error: no test specified",
@@ -114,8 +105,8 @@ def counted(text: str) -> RunnerCounts | None:
             errors=found.get("error", 0),
             skipped=found.get("skipped", 0) + found.get("xfailed", 0),
         )
-    if ended := _GO.findall(text):
-        return RunnerCounts(passed=ended.count("PASS"), failed=ended.count("FAIL"), skipped=ended.count("SKIP"))
+    if (elsewhere := counted_elsewhere(text)) is not None:
+        return elsewhere
     for pattern, adds_up in _RAN:
         numbers = [int(number) for number in pattern.findall(text)]
         if numbers:
@@ -127,15 +118,13 @@ def counted(text: str) -> RunnerCounts | None:
 
 
 def _failures(text: str) -> int:
-    """Failing tests as unittest, cargo, jest and node count them."""
-    pattern = r"(?:failures|errors)=(\d{1,6})|(?<!\d)(\d{1,6}) failed[;,]|^[#\u2139] fail (\d{1,6})"
-    found = re.findall(pattern, text, re.MULTILINE)
-    return sum(int(number) for numbers in found for number in numbers if number)
+    """Failing tests as unittest counts them."""
+    return sum(map(int, re.findall(r"(?:failures|errors)=(\d{1,6})", text)))
 
 
 def _skips(text: str) -> int:
-    """Tests that were left out, as unittest, cargo, jest, vitest and node count them."""
-    return sum(int(number) for numbers in _SKIPPED.findall(text) for number in numbers if number)
+    """Tests that were left out, as unittest counts them."""
+    return sum(map(int, re.findall(r"\bskipped=(\d{1,6})", text)))
 
 
 def ran_nothing(text: str) -> bool:
