@@ -122,7 +122,7 @@ class MessageTokens:
     """Tokens of one answer of a model, as its history counts them: each answer once, by its own id.
 
     `step` is the outcome of the first call that it made, "" where no call follows. `cached` tokens were read from a
-    cache, `stored` ones written to it; `given` ones are neither.
+    cache, `stored` ones written to it, `stored_hour` among them for an hour; `given` ones are neither.
     """
 
     id: str
@@ -135,6 +135,7 @@ class MessageTokens:
     step: str = ""
     given: int = 0
     stored: int = 0
+    stored_hour: int = 0
     cached: int = 0
     made: int = 0
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CLASSES = ("given", "stored", "cached", "made")
 """Tokens of an answer by what they cost: read anew, written to a cache, read from one, made."""
+COUNTED = (*CLASSES, "stored_hour")
+"""What is summed up of them: `stored_hour` are among those written to a cache."""
 
 
 def file_identity(path: str) -> str:
@@ -88,8 +90,8 @@ def _larger(one: Row | None, other: Row) -> Row:
     return {name: value for name, value in more.items() if name != "revision" or value}
 
 
-def _size(row: Row) -> int:
-    return sum(whole_in(row, name) for name in CLASSES)
+def _size(row: Row) -> tuple[int, int]:
+    return sum(whole_in(row, name) for name in CLASSES), whole_in(row, "stored_hour")
 
 
 def _met(rows: Iterable[Row]) -> list[Row]:
@@ -111,7 +113,7 @@ def _added(changed: Iterable[tuple[Row, Row]]) -> list[Row]:
     found: dict[tuple[str, str], Counter[str]] = {}
     for before, after in changed:
         sums = found.setdefault((text_in(after, "session"), text_in(after, "model")), Counter())
-        for name in CLASSES:
+        for name in COUNTED:
             sums[name] += whole_in(after, name) - whole_in(before, name)
         sums["messages"] += not before
     return [{"session": session, "model": model, **sums} for (session, model), sums in found.items()]

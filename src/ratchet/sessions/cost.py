@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
 CostBy = Literal["model", "project", "agent", "tool", "pattern", "session", "day"]
-_SUMS = ("calls", "given", "stored", "cached", "made", "unsplit", "cost_usd", "duration_s", "wasted_s")
+_SUMS = ("calls", "given", "stored", "cached", "made", "unsplit", "stored_hour", "cost_usd", "duration_s", "wasted_s")
 _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
     "project": ("model", "project"),
     "day": ("model", "day"),
@@ -56,7 +56,7 @@ class Costs:
     waste: tuple[Cost, ...]
 
 
-_TOKENS = ("given", "stored", "cached", "made", "unsplit")
+_TOKENS = ("given", "stored", "cached", "made", "unsplit", "stored_hour")  # the last ones are among the stored
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class _Used:
         self.duration_s += duration_s
         self.wasted_s += wasted_s
         if usd is None:
-            self.unpriced += int(sum(counts))
+            self.unpriced += int(sum(counts[:-1]))
         else:
             self.usd += usd
             self.priced = self.priced or usd > 0 or any(counts)
@@ -193,7 +193,7 @@ def _cost(name: str, held: _Used, wasted: _Used) -> Cost:
         unpriced=held.unpriced,
         duration_s=held.duration_s,
         wasted_calls=wasted.calls,
-        wasted_tokens=int(sum(wasted.counts)),
+        wasted_tokens=int(sum(wasted.counts[:-1])),
         wasted_usd=wasted.usd if known else None,
         wasted_s=held.wasted_s,
     )

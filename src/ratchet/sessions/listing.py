@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _TITLE_CHARS = 120
 _NEAR = 5  # sessions that are named where a beginning fits several
-_SUMS = ("messages", "given", "stored", "cached", "made")
+
+
+_TOKENS = ("given", "stored", "stored_hour", "cached", "made")
 
 
 class Narrowing(TypedDict, total=False):
@@ -116,10 +118,15 @@ def summary(row: Row, used: Iterable[Row], title: str, prices: Prices, *, now: f
 
 
 def _model(row: Row, prices: Prices) -> ModelCost:
-    _, given, stored, cached, made = (whole_in(row, name) for name in _SUMS)
-    tokens = Tokens(given=given, stored=stored, cached=cached, made=made)
+    tokens = tokens_of(row)
     model = text_in(row, "model")
     return ModelCost(model=model, messages=whole_in(row, "messages"), tokens=tokens, cost_usd=prices.of(model, tokens))
+
+
+def tokens_of(row: Row) -> Tokens:
+    """The tokens that a row counts."""
+    given, stored, hour, cached, made = (whole_in(row, name) for name in _TOKENS)
+    return Tokens(given=given, stored=stored, stored_hour=hour, cached=cached, made=made)
 
 
 def title_of(store: Store, session: str) -> str:

@@ -11,8 +11,8 @@ from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.recording.sources.otlp_ids import PARENT
 from ratchet.recording.texts import RESULT_CHARS, results_of
 from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
-from ratchet.sessions.listing import summaries
-from ratchet.sessions.prices import Prices, Tokens
+from ratchet.sessions.listing import summaries, tokens_of
+from ratchet.sessions.prices import Prices
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
 
 if TYPE_CHECKING:
@@ -127,12 +127,6 @@ def steps_of(
             )
         )
     return found
-
-
-def tokens_of(row: Row) -> Tokens:
-    """The tokens that a row counts."""
-    given, stored, cached, made = (whole_in(row, name) for name in ("given", "stored", "cached", "made"))
-    return Tokens(given=given, stored=stored, cached=cached, made=made)
 
 
 @dataclass(frozen=True, slots=True)

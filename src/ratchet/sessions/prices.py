@@ -8,24 +8,30 @@ from functools import cache
 from typing import NamedTuple
 
 _MILLION = 1_000_000
+_HOUR_TIMES = 2
+"""Who offers caches for an hour takes twice the price of a token given (Anthropic, "Prompt caching: pricing"), which
+the table does not know."""
 _PROBE = 1_000  # tokens of a question: below every threshold from which a provider takes more
 
 
 class Rates(NamedTuple):
-    """USD for one token, by what it is: given, stored in a cache, read from one, made."""
+    """USD for one token, by what it is: given, stored in a cache (for an hour), read from one, made."""
 
     given: float
     stored: float
+    stored_hour: float
     cached: float
     made: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Tokens by what they cost; `unsplit` ones are of outcomes whose source does not say which they are."""
+    """Tokens by what they cost; `stored_hour` are among the stored ones, `unsplit` ones are of outcomes whose source
+    does not say which they are."""
 
     given: int = 0
     stored: int = 0
+    stored_hour: int = 0
     cached: int = 0
     made: int = 0
     unsplit: int = 0
@@ -38,6 +44,7 @@ class Tokens:
         return Tokens(
             given=self.given + other.given,
             stored=self.stored + other.stored,
+            stored_hour=self.stored_hour + other.stored_hour,
             cached=self.cached + other.cached,
             made=self.made + other.made,
             unsplit=self.unsplit + other.unsplit,
@@ -52,23 +59,26 @@ class Prices:
 
     def of(self, model: str, tokens: Tokens) -> float | None:
         """USD for these tokens; None where nobody knows the model's price, or the tokens are not told apart."""
-        return self.priced(model, tokens.given, tokens.stored, tokens.cached, tokens.made, tokens.unsplit)
+        t = tokens
+        return self.priced(model, t.given, t.stored, t.cached, t.made, t.unsplit, t.stored_hour)
 
     def priced(
-        self, model: str, given: float, stored: float, cached: float, made: float, unsplit: float
+        self, model: str, given: float, stored: float, cached: float, made: float, unsplit: float, hour: float
     ) -> float | None:
-        """USD for so many tokens of each class, as `of` says it."""
+        """USD for so many tokens of each class, as `of` says it; `hour` of the stored ones are kept for an hour."""
         if not (given or stored or cached or made or unsplit):
             return 0.0
         rates = self._rates(model)
         if rates is None or unsplit:
             return None
-        return given * rates.given + stored * rates.stored + cached * rates.cached + made * rates.made
+        kept = (stored - hour) * rates.stored + hour * rates.stored_hour
+        return given * rates.given + kept + cached * rates.cached + made * rates.made
 
     def _rates(self, model: str) -> Rates | None:
         if model in self._own:
             sent, received = self._own[model]
-            return Rates(sent / _MILLION, sent / _MILLION, sent / _MILLION, received / _MILLION)
+            given = sent / _MILLION
+            return Rates(given, given, given, given, received / _MILLION)
         return _listed(model) if model else None
 
 
@@ -84,9 +94,11 @@ def _listed(model: str) -> Rates | None:
         return float(genai_prices.calc_price(genai_prices.Usage(**used), model).total_price) / _PROBE
 
     try:
+        given = rate(input_tokens=_PROBE)
         return Rates(
-            given=rate(input_tokens=_PROBE),
+            given=given,
             stored=rate(input_tokens=_PROBE, cache_write_tokens=_PROBE),
+            stored_hour=_HOUR_TIMES * given,
             cached=rate(input_tokens=_PROBE, cache_read_tokens=_PROBE),
             made=rate(output_tokens=_PROBE),
         )

@@ -120,6 +120,7 @@ PLAN: Mapping[int, Step] = {
     14: _index_words,
     18: _sum_up,
     20: _find_patterns,
+    21: _read_anew,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

@@ -12,7 +12,7 @@ from ratchet.store.declaring import Column, Index, Table, boolean, copy, counter
 from ratchet.store.derived import template_terms_of, terms_of, words_of
 from ratchet.store.sum_tables import SUM_TABLES
 
-VERSION = 20
+VERSION = 21
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -72,7 +72,10 @@ _TABLES = (
     Table(
         name="session_models",
         key=("session", "model"),
-        columns=(*text("session", "model"), *counters("int", "messages", "given", "stored", "cached", "made")),
+        columns=(
+            *text("session", "model"),
+            *counters("int", "messages", "given", "stored", "stored_hour", "cached", "made"),
+        ),
         clustered=True,
         body=False,
     ),
@@ -81,7 +84,7 @@ _TABLES = (
         key=("id",),
         columns=(
             *text("id", "session", "thread", "step", "agent", "project", "model"),
-            *integer("given", "stored", "cached", "made"),
+            *integer("given", "stored", "stored_hour", "cached", "made"),
             *real("at"),
             *_REVISION,
         ),
@@ -110,7 +113,7 @@ _TABLES = (
         columns=(
             *text("session", "project", "agent", "model", "tool", "signature", "waste"),
             *integer("hour"),
-            *counters("int", "calls", "given", "stored", "cached", "made", "unsplit"),
+            *counters("int", "calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"),
             *counters("real", "cost_usd", "duration_s", "wasted_s"),
         ),
         indexes=(Index(columns=("project", "hour")), Index(columns=("hour",))),

@@ -52,7 +52,7 @@ SUM_TABLES = (
         columns=(
             *text("by", "name", "project", "model", "waste"),
             *integer("day"),
-            *counters("int", "calls", "given", "stored", "cached", "made", "unsplit"),
+            *counters("int", "calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"),
             *counters("real", "cost_usd", "duration_s", "wasted_s"),
         ),
         clustered=True,

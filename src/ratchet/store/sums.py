@@ -28,7 +28,7 @@ _FACTS: Mapping[str, Number] = {
     "duration_s": number_in,
 }
 _SPENT: Mapping[str, Number] = {
-    **dict.fromkeys(("calls", "given", "stored", "cached", "made", "unsplit"), whole_in),
+    **dict.fromkeys(("calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"), whole_in),
     **dict.fromkeys(_REAL, number_in),
 }
 _SPENT_BY = ("model", "agent", "tool", "session", "signature")

@@ -142,11 +142,45 @@ def test_money_is_asked_of_ones_own_prices_first_and_is_unknown_where_nobody_kno
 def test_listed_prices_tell_cached_tokens_apart() -> None:
     pytest.importorskip("genai_prices")
     prices = Prices({})
-    given, cached, stored, made = (
+    given, cached, stored, hour, made = (
         prices.of("claude-opus-4-5-20251101", tokens)
-        for tokens in (Tokens(given=10**6), Tokens(cached=10**6), Tokens(stored=10**6), Tokens(made=10**6))
+        for tokens in (
+            Tokens(given=10**6),
+            Tokens(cached=10**6),
+            Tokens(stored=10**6),
+            Tokens(stored=10**6, stored_hour=10**6),
+            Tokens(made=10**6),
+        )
     )
-    assert (cached or 0) < (given or 0) < (stored or 0) < (made or 0)
+    assert (cached or 0) < (given or 0) < (stored or 0) < (hour or 0) < (made or 0)
+    assert prices.of("claude-opus-4-5-20251101", Tokens(stored=2 * 10**6, stored_hour=10**6)) == stored + hour  # type: ignore[operator]
+
+
+def test_a_cache_for_an_hour_is_counted_apart_and_again_in_a_home_that_did_not(tmp_path: Path) -> None:
+    pytest.importorskip("genai_prices")
+    usage: Row = {
+        "input_tokens": 1,
+        "cache_creation_input_tokens": 10**6,
+        "cache_creation": {"ephemeral_5m_input_tokens": 400_000, "ephemeral_1h_input_tokens": 600_000},
+        "output_tokens": 1,
+    }
+    body: Row = {"id": "m", "role": "assistant", "model": "claude-opus-4-5-20251101", "content": [], "usage": usage}
+    path = lines(tmp_path / "hour.jsonl", [claude("assistant", 1, message=body)])
+    with Runtime.open(home=tmp_path / "hour") as runtime:
+        runtime.learn([path])
+        total = runtime.sessions.costs().total
+        assert (total.tokens.stored, total.tokens.stored_hour, total.tokens.total) == (10**6, 600_000, 10**6 + 2)
+        assert total.cost_usd == pytest.approx(0.4 * 6.25 + 0.6 * 10 + 5e-6 + 25e-6)
+        shown = runtime.sessions.list().items[0]
+        assert shown.cost_usd == pytest.approx(total.cost_usd)
+        for table in ("message_tokens", "session_models"):  # as a home has it that was made before they were told apart
+            runtime.store.delete("cursors", {"path": ("!=", "")})
+            held = runtime.store.find(table).rows
+            runtime.store.delete(table, {"session": shown.id})
+            put = runtime.store.insert_new if table == "message_tokens" else runtime.store.add
+            put(table, [{**row, "stored_hour": None} for row in held])
+        runtime.learn([path])
+        assert runtime.sessions.list().items[0].tokens.stored_hour == 600_000
 
 
 def test_a_trace_is_a_tree_of_its_spans_also_where_a_part_begins_inside(runtime: Runtime, tmp_path: Path) -> None:

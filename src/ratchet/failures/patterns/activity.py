@@ -28,6 +28,7 @@ class Activity:
             str(row["agent"]): (number_in(row, "min:min_at"), min(now, number_in(row, "max:max_at")))
             for row in store.sum_by("activity", ("agent",), ("min:min_at", "max:max_at"))
         }
+        self.agents = [*self._spans]
         self.last = max((last for _, last in self._spans.values()), default=now)
         """The newest call of all agents (Unix seconds), `now` when there is none."""
         self.window = lru_cache(maxsize=None)(self._window)

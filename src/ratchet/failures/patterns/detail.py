@@ -70,8 +70,13 @@ def _days(store: Store, signatures: Sequence[str]) -> Iterator[tuple[float, int]
 
 
 def _recent(store: Store, signatures: Sequence[str]) -> Iterator[Outcome]:
-    where: Where = {"signature": ("in", [*signatures])}
-    yield from map(outcome_of, store.find("outcomes", where, order=("-started_at",), limit=RECENT).rows)
+    rows = [
+        row  # of each signature by itself, as the index has them
+        for each in signatures
+        for row in store.find("outcomes", {"signature": each}, order=("-started_at",), limit=RECENT).rows
+    ]
+    newest = sorted(rows, key=lambda row: (-number_in(row, "started_at"), text_in(row, "id")))
+    yield from map(outcome_of, newest[:RECENT])
 
 
 def _examples(store: Store, signatures: Sequence[str]) -> Iterator[str]:

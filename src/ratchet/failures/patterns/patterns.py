@@ -71,7 +71,7 @@ class PatternList:
     ) -> None:
         self._store, self._now, self._agent = store, now, agent
         self._about = about or {}
-        self._activity, self._counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
+        self._activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
         found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
         if agent is None and kind is None:
             _add_shown(store, found)
@@ -79,7 +79,7 @@ class PatternList:
         heads = store.sum_by("patterns", _HEAD, (), {} if only is None else {"id": only})
         self.rows = sorted(
             PatternRow(
-                once := not _recurs(self._counted, sums, window_s),
+                once := not _recurs(counted, sums, window_s),
                 sums.sessions == 1,
                 not once and sums.last_seen < self._activity.last - window_s,
                 pattern not in answered,
@@ -98,8 +98,8 @@ class PatternList:
     def built(self, rows: Sequence[PatternRow]) -> list[Pattern]:
         """These patterns, in their order."""
         sums = [each.sums for each in rows]
-        name_agents(self._store, sums, self._agent)
-        trends = _trends(self._counted, self._activity, sums)
+        name_agents(self._store, sums, [self._agent] if self._agent else self._activity.agents)
+        trends = _trends(_Counted(self._store, self._agent), self._activity, sums)
         found = [_pattern(each, said, self._about) for each, said in zip(rows, trends, strict=True)]
         decisions = self._store.find("triage").rows
         if not decisions:

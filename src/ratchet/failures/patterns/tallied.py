@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -107,14 +107,11 @@ def _add_sessions(store: Store, found: dict[str, Tallied], agent: str | None) ->
         held.sessions = len(met[id(held)])
 
 
-def name_agents(store: Store, found: Iterable[Tallied], agent: str | None) -> None:
-    """Say of each pattern whose failures it counts."""
-    if agent is not None:
-        for held in found:
-            held.agents = {agent}
-        return
+def name_agents(store: Store, found: Iterable[Tallied], agents: Sequence[str]) -> None:
+    """Say of each pattern which of these agents' failures it counts."""
     of = {name: held for held in found for name in held.signatures}
-    for row in store.sum_by("tallies", ("signature", "agent"), (), {"signature": ("in", [*of])}):
+    where: Where = {"agent": ("in", [*agents]), "signature": ("in", [*of])}
+    for row in store.sum_by("signature_sums", ("agent", "signature"), (), where):
         of[str(row["signature"])].agents.add(str(row["agent"]))
 
 

@@ -13,10 +13,12 @@ from ratchet.records import Json, MessageTokens, Row
 
 
 class TokenSplit(NamedTuple):
-    """Tokens of one answer: `cached` ones were read from a cache, `stored` ones written to it."""
+    """Tokens of one answer: `cached` ones were read from a cache, `stored` ones written to it, `stored_hour` among them
+    for an hour."""
 
     given: int = 0
     stored: int = 0
+    stored_hour: int = 0
     cached: int = 0
     made: int = 0
 
@@ -29,9 +31,11 @@ def split_of(usage: Row) -> TokenSplit:
     cache = fields.row(usage.get("cache"))  # opencode's
     details = fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))
     within = within or _whole(details, "cached_tokens")
+    stored = _whole(usage, "cache_creation_input_tokens", "cacheWrite") or _whole(cache, "write")
     return TokenSplit(
         given=max(given - within, 0),
-        stored=_whole(usage, "cache_creation_input_tokens", "cacheWrite") or _whole(cache, "write"),
+        stored=stored,
+        stored_hour=min(stored, _whole(fields.row(usage.get("cache_creation")), "ephemeral_1h_input_tokens")),
         cached=within or _whole(usage, "cache_read_input_tokens", "cacheRead") or _whole(cache, "read"),
         made=_whole(usage, "output_tokens", "output", "completion_tokens", "candidatesTokenCount")
         + _whole(usage, "thoughts", "thoughtsTokenCount"),

@@ -17,6 +17,7 @@ class TokensShape(Shape):
 
     given: int = said("Read anew by the model.")
     stored: int = said("Written to a cache.")
+    stored_hour: int = said("Of those, for an hour.")
     cached: int = said("Read from a cache.")
     made: int = said("Written by the model.")
     unsplit: int = said("Of runs whose source does not say which they are.")
