@@ -34,6 +34,12 @@ Exit codes
 """
 
 
+def _unknown(ctx: click.Context, group: click.Group, word: str) -> click.UsageError:
+    from ratchet.cli.nearest import meant
+
+    return click.UsageError(f"no command {word!r}{meant(ctx, group, word)}", ctx)
+
+
 class Sections(click.Group):
     """A group that reads its commands' names and short helps from a table, and imports a command when it is used."""
 
@@ -54,11 +60,7 @@ class Sections(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f": did you mean {near[0]}?" if near else ""
-            raise click.UsageError(f"no command {args[0]!r}{hint}", ctx)
+            raise _unknown(ctx, self, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -74,7 +76,18 @@ class Sections(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-class Records(click.Group):
+class Commands(click.Group):
+    """A group that names the command that was meant where it has none of that name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            raise _unknown(ctx, self, args[0])
+        return super().resolve_command(ctx, args)
+
+
+class Records(Commands):
     """A group about records of one noun, which tells what to do with an id where a command is due."""
 
     def resolve_command(

@@ -10,7 +10,7 @@ from typing import cast, get_args
 import click
 
 from ratchet.cli import shapes, show, show_bench
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.bench_watch import watch
 from ratchet.cli.gathered import gathered
 from ratchet.cli.net import NET
@@ -26,7 +26,7 @@ from ratchet.ports import Progress
 CANCELLED = 130
 
 
-@click.group()
+@click.group(cls=Commands)
 def bench() -> None:
     """Benchmarks, and how well agents do on them."""
 

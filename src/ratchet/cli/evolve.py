@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show, show_evolve
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.evolve_options import means_options, run_options
 from ratchet.cli.landings import landing_of
 from ratchet.cli.numbers import Finite
@@ -22,7 +22,7 @@ from ratchet.evolving.request import EvolveAsked, EvolveMeans, resolution
 EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Commands, invoke_without_command=True)
 @click.option("--agent", metavar="DIR|SPEC", help="A folder with a ratchet-agent.toml, or what runs the agent.")
 @click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
 @click.option("--proposer", metavar="NAME", help="settings, model[:NAME], command:WORDS, script:FILE, or a plugin.")

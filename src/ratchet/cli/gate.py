@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show, show_gate
-from ratchet.cli.app import json_option
+from ratchet.cli.app import Commands, json_option
 from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
@@ -130,7 +130,7 @@ def _table_options(command: Callable[..., None]) -> Callable[..., None]:
     return asked
 
 
-@click.group()
+@click.group(cls=Commands)
 def gate() -> None:
     """Decide for your own loop: is this version better, or was it luck?
 

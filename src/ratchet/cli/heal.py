@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from ratchet.cli import shapes, show, show_heal
-from ratchet.cli.app import explained, home_option, json_option, opened
+from ratchet.cli.app import Commands, explained, home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.landings import landing_of
 from ratchet.cli.means import means_options
@@ -215,7 +215,7 @@ def _whole_check(book: EpisodeBook, said: str | None, folder: Path, *, as_json: 
     raise UsageError(f"no check was found in {folder.resolve()}: give the command that fails now with --check CMD")
 
 
-@click.group()
+@click.group(cls=Commands)
 def episodes() -> None:
     """Show how healing went: every episode, every attempt."""
 

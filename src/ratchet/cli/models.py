@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.show import console, plain
 from ratchet.cli.terminal import Styled
 
 _STYLES = {"answers": "green", "silent": "red", "no key": "yellow", "not asked": "dim"}
 
 
-@click.group()
+@click.group(cls=Commands)
 def models() -> None:
     """Language models: which is asked for what, what it costs, whether it answers."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
@@ -22,7 +22,7 @@ SOME, ANY = click.IntRange(1), click.IntRange(0)
 PROPERTIES = ("files", "network", "pids", "memory", "disk", "secrets", "domains")
 
 
-@click.group()
+@click.group(cls=Commands)
 def sandbox() -> None:
     """Run what nobody has read yet, confined to one folder."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
 from ratchet.runtime import Runtime
@@ -127,7 +127,7 @@ def _token(serving: Serving, known: list[str]) -> list[str]:
     ]
 
 
-@click.group()
+@click.group(cls=Commands)
 def token() -> None:
     """Tokens: who may use the server, and for what."""
 

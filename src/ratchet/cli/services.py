@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.folders import PATH
 from ratchet.cli.show import ago, console, plain
 from ratchet.cli.terminal import Styled
@@ -24,7 +24,7 @@ _STYLES = {"up": "green", "starting": "yellow", "died": "red", "down": "dim"}
 names_argument = click.argument("names", nargs=-1, type=click.Choice([*SERVICES, "all"]))
 
 
-@click.group()
+@click.group(cls=Commands)
 def services() -> None:
     """Services beside Ratchet: the page, a database, Redis, a model, search."""
 

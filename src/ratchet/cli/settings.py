@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.terminal import Styled
 from ratchet.improving.settings.book import KnobValue, SettingsView
 from ratchet.records import Json, Version
 
 
-@click.group()
+@click.group(cls=Commands)
 def settings() -> None:
     """Live settings of agents: show them, set them, see their history, go back."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show, show_trials
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
 from ratchet.improving.assembly import Foreground, Rounds
@@ -25,7 +25,7 @@ TRIAL_STATES = ("planned", "open", "paused", "kept", "reverted", "undecided")
 PROPOSAL_STATES = ("open", "trial", "kept", "reverted", "undecided", "rejected", "closed")
 
 
-@click.group()
+@click.group(cls=Commands)
 def trials() -> None:
     """Changes on trial: each beside a control arm, kept only when proven better."""
 
@@ -111,7 +111,7 @@ def stop(trial_id: str, keep: bool, reason: str, command_home: Path | None, as_j
     show.as_json(shapes.trials.TrialShape.built(found)) if as_json else show_trials.moved(found)
 
 
-@click.group()
+@click.group(cls=Commands)
 def proposals() -> None:
     """Fixes that were thought of: approve one to put it on trial."""
 
@@ -166,7 +166,7 @@ def reject(proposal_id: str, reason: str, command_home: Path | None, as_json: bo
     show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 
-@click.group()
+@click.group(cls=Commands)
 def pulse() -> None:
     """After how many failures each agent is looked at.
 
@@ -250,23 +250,23 @@ def loop(
     runtime = opened(command_home)
     overseer = overseer_of(runtime, allowed=(*USUAL, *may), model=second_opinion or "")
 
-    def said(done: Ticked) -> None:
+    def said(done: Ticked, told: Sequence[Intervention] = ()) -> None:
         if as_json:
-            show.as_json(shapes.trials.TickShape.built(done))
+            show.as_json(shapes.trials.TickShape.built(done, interventions=told))
         else:
             show_trials.ticked(done, quiet=not once)
+            show_trials.intervened(told)
 
     def tick() -> Ticked:
         return runtime.tick(auto_fix=auto_fix)
 
-    def looked(done: Sequence[Intervention]) -> None:
-        if not as_json:
-            show_trials.intervened(done)
+    def looked(told: Sequence[Intervention]) -> None:
+        if told:
+            said(Ticked(), told)
 
     if once:
         done = tick()
-        said(done)
-        looked(overseer.look() if oversee else ())
+        said(done, overseer.look() if oversee else ())
         click.get_current_context().exit(1 if done.faults else 0)
     with (
         overseer.watching(looked) if oversee else nullcontext(),

@@ -12,6 +12,7 @@ from ratchet.improving.loop.pulse import Pulse, mark, pulse, unmark
 from ratchet.improving.settings.versions import StoredSettings
 from ratchet.improving.trials.evidence import Evidence, first_at
 from ratchet.improving.trials.guard import Guard
+from ratchet.improving.trials.met import TrialRun, runs_of
 from ratchet.improving.trials.trials import STATES, trial, trials
 from ratchet.improving.trials.words import TrialWords, in_words
 from ratchet.ports import Fix, Problem, Store
@@ -68,6 +69,11 @@ class TrialBook:
             events=tuple(events(store, held.id)),
             words=in_words(held, said, now=now, first_at=first_at(store, held.id), usual=_usual(store, held)),
         )
+
+    def runs(self, trial_id: str) -> tuple[TrialRun, ...]:
+        """The newest runs that met a trial, each with its outcome. Raises NotFound."""
+        store = self._reading()
+        return runs_of(store, trial(store, trial_id))
 
     def open(
         self,

@@ -196,6 +196,15 @@ def test_an_old_history_has_the_trends_of_its_own_end(store: Store) -> None:
     assert trends(store, T0 + 300 * DAY_S) == {"steady": "steady", "resolved": "resolved"}
 
 
+def test_nothing_is_new_in_a_history_that_ended_long_ago(store: Store) -> None:
+    history = History()
+    daily(history, range(-20, 0), "steady", 3, 30)
+    daily(history, range(-3, 0), "late", 1)
+    history.into(store)
+    assert trends(store, T0)["late"] == "new"
+    assert trends(store, T0 + 300 * DAY_S)["late"] == "steady"
+
+
 def test_twice_the_work_with_twice_the_failures_is_steady(store: Store) -> None:
     history = History()
     daily(history, range(-14, -7), "boom", 3, 30)

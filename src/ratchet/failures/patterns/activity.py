@@ -21,8 +21,8 @@ class Activity:
 
     def __init__(self, store: Store, *, now: float, window_s: float) -> None:
         self._store = store
-        self._now = now
-        self._window_s = window_s
+        self.now = now
+        self.window_s = window_s
         # (first, last) call of each agent; a clock ahead of ours must not push everybody's window into the future.
         self._spans = {
             str(row["agent"]): (number_in(row, "min:min_at"), min(now, number_in(row, "max:max_at")))
@@ -40,9 +40,9 @@ class Activity:
         their first. Both are `now` when none of them has run (only derived outcomes)."""
         spans = [span for agent in agents if (span := self._spans.get(agent))]
         if not spans:
-            return self._now, self._now
+            return self.now, self.now
         end = max(last for _, last in spans)
-        return max(end - self._window_s, min(first for first, _ in spans)), end
+        return max(end - self.window_s, min(first for first, _ in spans)), end
 
     def _calls(self, agents: frozenset[str], start: float, middle: float, end: float) -> tuple[int, int]:
         """Calls from `start` to `middle`, and from there to `end`, by whole hours."""
@@ -61,7 +61,7 @@ class Activity:
         if span is None:
             return [], [0]
         # Two windows: another agent of the pattern may have run longer ago.
-        first = (span[1] - 2 * self._window_s) // _HOUR_S
+        first = (span[1] - 2 * self.window_s) // _HOUR_S
         rows = self._store.sum_by("activity", ("hour",), ("calls",), {"agent": agent, "hour": (">=", first)})
         held = sorted((whole_in(row, "hour"), number_in(row, "calls")) for row in rows)
         return [hour for hour, _ in held], _running(calls for _, calls in held)

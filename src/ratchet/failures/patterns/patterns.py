@@ -138,7 +138,8 @@ def patterns(
     recurring: 3 or more failures in the `window_s` that end with the last one, or in 2 or more sessions. The window
     hangs on the pattern's own last failure, so that a history that is months old tells the same today as then.
     trend: `analysis.trend` over the window that ends with the last call of the pattern's agents (at most `now`), cut in
-    halves; a history shorter than the window is cut in halves itself.
+    halves; a history shorter than the window is cut in halves itself. `new` is only what was first seen within
+    `window_s` before now.
     wasted_s, wasted_tokens: from each failure to its resolution where one is known, else what the failing call itself
     took (of a pattern with both, the unresolved share of all its failing calls). impact: minutes wasted plus one for
     each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`).
@@ -253,7 +254,8 @@ def _trend(counted: _Counted, activity: Activity, sums: Tallied, window: tuple[f
         halves = Halves(
             start=start, middle=middle, earlier=earlier, later=later, calls_earlier=before, calls_later=after
         )
-    return trend(halves, first_seen=sums.first_seen, last_seen=sums.last_seen)
+    said = trend(halves, first_seen=sums.first_seen, last_seen=sums.last_seen)
+    return "steady" if said == "new" and activity.now - sums.first_seen > activity.window_s else said
 
 
 def _impact(kind: str, sums: Tallied) -> float:

@@ -169,6 +169,17 @@ class PulseShape(Shape):
     why: str = said("The rule behind it.", of="pulse.why")
 
 
+class InterventionShape(Shape):
+    """Something that the overseer did about running work, or left undone."""
+
+    id: str = said("Names it.")
+    session: str = said("The session, team or task that ran.", foreign="name")
+    subject: str = said("The same, as people call it.", foreign="name")
+    judgement: str = said("What was the matter.")
+    action: str | None = said("What was done; null where a second opinion spoke against it.")
+    reason: str = said("Why.", foreign="words")
+
+
 class TickShape(Shape):
     """The result of one turn of the improve loop."""
 
@@ -178,6 +189,7 @@ class TickShape(Shape):
     closed: list[str] = said("Ids of proposals closed.")
     retired: list[str] = said("Ids of lessons retired.")
     faults: list[str] = said("Steps that failed, with why.")
+    interventions: list[InterventionShape] = said("What the overseer did about running work.")
 
 
 class SettledShape(Shape):

@@ -37,6 +37,7 @@ def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
         said=found.evidence,
         events=found.events,
         words=found.words,
+        runs=runtime.trials.runs(found.trial.id),
         chart=charts.evidence(found.evidence.curve, found.evidence.threshold),
         here=here(request),
     )

@@ -1,0 +1,43 @@
+"""Finds the command that was meant where there is none of that name, in the tree of commands as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+_SHOWN = 3
+
+
+def meant(ctx: click.Context, group: click.Group, word: str) -> str:
+    """What to say behind "no command WORD": commands of that very name elsewhere, a similar name here or elsewhere, or
+    for a file the command of this group that takes one; "" where nothing is near."""
+    here = tuple(ctx.command_path.split()[1:])
+    own = dict(_commands(ctx, group, here))
+    root = ctx.find_root().command
+    every = dict(_commands(ctx, root, (), deep=True)) if isinstance(root, click.Group) else own
+    similar = get_close_matches(word, [path[-1] for path in own], n=1)
+    near = [path for path in every if path[-1] == word] or [path for path in own if path[-1] in similar]
+    if near:
+        said = " or ".join(f"`ratchet {' '.join(path)}`" for path in near[:_SHOWN])
+        return f": did you mean {said}?"
+    if "." in word or Path(word).exists():
+        for path, command in own.items():
+            first = next((each for each in command.params if isinstance(each, click.Argument)), None)
+            if first is not None and first.required and isinstance(first.type, click.Path):
+                return f"; for a file: `ratchet {' '.join(path)} {word}`"
+    return ""
+
+
+def _commands(
+    ctx: click.Context, group: click.Group, path: tuple[str, ...], *, deep: bool = False
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        if command is None or command.hidden:
+            continue
+        yield (*path, name), command
+        if deep and isinstance(command, click.Group):
+            yield from _commands(ctx, command, (*path, name), deep=True)
