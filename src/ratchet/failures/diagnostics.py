@@ -152,7 +152,21 @@ def diagnostics(text: str) -> list[Diagnostic]:
                 break
     found = _without_echoes(found)
     found += _summed(lines, found)
-    return found or [Diagnostic("e:" + masked(line), line) for line in error_lines(lines)]
+    return found or [Diagnostic("e:" + masked(_plainly(line)), line) for line in error_lines(lines)]
+
+
+# Each shell has its own words for a command that is not there: zsh, bash, dash, and what they say of `eval`.
+_SHELL = r"(?:\(eval\)|[\w./+-]{0,80}sh)(?::? ?(?:line )?\d{1,6})?: "
+_NAME = r"([\w.+/-]{1,80})"
+_LACKS = (
+    rf"^(?:(?:{_SHELL})?command not found: {_NAME}|(?:{_SHELL})?{_NAME}: command not found|{_SHELL}{_NAME}: not found)$"
+)
+
+
+def _plainly(line: str) -> str:
+    """The line, or what every shell means by it."""
+    match = compiled(_LACKS).match(line.strip())
+    return f"command not found: {match[match.lastindex or 0]}" if match is not None else line
 
 
 def keys_of(text: str) -> list[str]:

@@ -102,8 +102,8 @@ class LeftFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFacts:
-    """The facts of one project. `ran` is everything that ran: what several sessions ran and what fails most
-    first; the others are chosen from it."""
+    """The facts of one project. `calls` counts the steps of its sessions, `failures` those that failed. `ran` is
+    everything that ran: what several sessions ran and what fails most first; the others are chosen from it."""
 
     project: str
     calls: int
@@ -130,12 +130,23 @@ def projects(store: Store) -> list[str]:
     return [text_in(row, "project") for row in found]
 
 
+def _steps(store: Store, where: Where) -> tuple[int, int, int]:
+    """(sessions, steps, failures): a step is one call, of however many commands; facts that belong to no session are
+    what there is of their steps."""
+    rows = store.sum_by("facts", ("session",), ("calls", "failures"), where)
+    ids: list[Json] = [row["session"] for row in rows if row["session"]]
+    told = [row for row in rows if not row["session"]]
+    told += store.sum_by("session_tallies", (), ("calls", "failures"), {"session": ("in", ids)})
+    calls, failures = (sum(whole_in(row, name) for row in told) for name in ("calls", "failures"))
+    return len(ids), calls, failures
+
+
 def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
     ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where)]
     ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
-    whole = store.sum_by("facts", (), ("calls", "failures", "distinct:session"), where)[0]
+    sessions, calls, failures = _steps(store, where)
     shown: Where = {"project": project, "finding": ("!=", "")}
     found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
     findings = _findings(found)
@@ -143,9 +154,9 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
     forms = _written(store, project, {*(each.usual.head for each in ways), *(by for each in checked for by in each.by)})
     return ProjectFacts(
         project=project,
-        calls=whole_in(whole, "calls"),
-        failures=whole_in(whole, "failures"),
-        sessions=whole_in(whole, "distinct:session"),
+        calls=calls,
+        failures=failures,
+        sessions=sessions,
         ran=tuple(ran),
         ways=tuple(replace(each, written=forms[each.usual.head]) for each in ways),
         refused=tuple(_refused(ran)[:_LISTED]),

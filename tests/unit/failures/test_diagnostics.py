@@ -45,6 +45,20 @@ def test_what_an_editor_repeats_of_its_input_is_no_finding() -> None:
     assert keys_of(text) == ["e:String to replace not found in file"]
 
 
+def test_a_command_that_is_not_there_is_one_finding_in_every_shell() -> None:
+    said = (
+        "(eval):1: command not found: tree",
+        "zsh: command not found: tree",
+        "zsh:1: command not found: tree",
+        "bash: tree: command not found",
+        "/bin/bash: line 1: tree: command not found",
+        "sh: 1: tree: not found",
+        "command not found: tree",
+    )
+    assert {key for each in said for key in keys_of(each)} == {"e:command not found: tree"}
+    assert keys_of("tree: not found") != ["e:command not found: tree"]
+
+
 def test_that_there_were_more_errors_is_no_finding() -> None:
     said = "cart.go:1:2: declared and not used: a\ncart.go:9:2: too many errors"
     assert keys_of(said) == ["c:declared and not used: a"]
