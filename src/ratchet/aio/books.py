@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ratchet.improving.cures.helped import Helped
     from ratchet.improving.cures.skills import SkillStanding
     from ratchet.improving.loop.pulse import Pulse
+    from ratchet.improving.trials.met import TrialRun
     from ratchet.lessons.backtest.backtest import Backtest
     from ratchet.lessons.book import LessonBook, MemoryStats, Trusted
     from ratchet.lessons.effect import LessonEffect
@@ -247,6 +248,10 @@ class AsyncTrialBook:
     async def show(self, trial_id: str) -> TrialDetail:
         """One trial with both arms and the evidence as of now. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(trial_id))
+
+    async def runs(self, trial_id: str) -> tuple[TrialRun, ...]:
+        """The newest runs that met a trial, each with its outcome. Raises NotFound."""
+        return await asyncio.to_thread(lambda: self._held().runs(trial_id))
 
     async def open(
         self,
