@@ -12,8 +12,8 @@ _SHOWN = 3
 
 
 def meant(ctx: click.Context, group: click.Group, word: str) -> str:
-    """What to say behind "no command WORD": commands of that very name elsewhere, a similar name here or elsewhere, or
-    for a file the command of this group that takes one; "" where nothing is near."""
+    """Say which command was meant by a word that is none: those of that very name anywhere, one of a similar name in
+    the group, or for a file the command of the group that takes one; "" where nothing is near."""
     here = tuple(ctx.command_path.split()[1:])
     own = dict(_commands(ctx, group, here))
     root = ctx.find_root().command

@@ -46,6 +46,13 @@ class Window:
     since: float
     step_s: float
     columns: int
+    last: float = math.inf
+    """When the newest call began, which the last column may reach beyond."""
+
+    @property
+    def ends(self) -> float:
+        """The end of what there is of it."""
+        return min(self.until, self.last)
 
     @property
     def until(self) -> float:
@@ -83,7 +90,7 @@ def window(store: Store, asked: str = "", *, now: float) -> Window:
             start = math.ceil(start / HOURS) * HOURS
     columns = max(1, math.ceil((end - start) / step))
     since = float(start * _HOUR_S)
-    return Window(name=name, since=since, step_s=float(step * _HOUR_S), columns=columns)
+    return Window(name=name, since=since, step_s=float(step * _HOUR_S), columns=columns, last=last)
 
 
 def _where_the_data_is(store: Store, last: float, calls: int) -> str:

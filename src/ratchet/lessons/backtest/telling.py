@@ -22,7 +22,14 @@ def said(found: Backtest) -> str:
         return "Nothing to replay: no session with a failure is known."
     since = time.strftime("%B %Y", time.gmtime(found.since))
     if not found.right + found.wrong + found.unknown:
-        return f"Had Ratchet been here since {since}: no lesson told yet at any of {_failed(found.failures)}."
+        came_back = (
+            f"{found.recurring:,} came back in a later session, none of them after its fix had worked in two"
+            if found.recurring
+            else "none came back in a later session"
+        )
+        return (
+            f"Had Ratchet been here since {since}: no lesson told yet at any of {_failed(found.failures)}: {came_back}."
+        )
     saved, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
         f"Had Ratchet been here since {since}: {saved.turns:,} of {_failed(found.failures)} prevented{_cost(saved)}. "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
 from ratchet.errors import NotFound, UsageError
@@ -14,11 +15,15 @@ from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import form
+from ratchet.serving.api.ui.ranges import with_query
 from ratchet.serving.api.ui.rendering import drawn
+
+if TYPE_CHECKING:
+    from ratchet.sessions.finding import SearchHit
 
 router = asking.router()
 Form = Annotated[dict[str, str], Depends(form)]
-_SHOWN = 20  # of each noun
+_SHOWN, _MOST = 20, 200  # of each noun, at first and once more was asked for
 _NOUNS = (
     ("pattern", "Patterns", "/ui/patterns/"),
     ("lesson", "Lessons", "/ui/lessons/"),
@@ -45,6 +50,7 @@ def search(
     tool: str = "",
     kind: str = "",
     failed: str = "",
+    most: Annotated[int, Query(ge=_SHOWN, le=_MOST)] = _SHOWN,
 ) -> Response:
     """Everything that has these words: steps, edits, what people said, patterns, lessons; of a paste what fixes it."""
     found, wrong = None, ""
@@ -57,21 +63,29 @@ def search(
                 tool=tool,
                 kind=kind,
                 failed=failed == "on",
-                limit=_SHOWN,
+                limit=most,
             )
         except UsageError as error:
             wrong = str(error)
     hits = found.hits if found is not None else ()
+    nouns = [(said, href, [each for each in hits if each.noun == noun]) for noun, said, href in _NOUNS]
     return drawn(
         request,
         "search.html",
         q=q,
         found=found,
         wrong=wrong,
-        nouns=[(said, href, [each for each in hits if each.noun == noun]) for noun, said, href in _NOUNS],
+        nouns=nouns,
+        more=with_query(request, most=str(_MOST)) if most < _MOST and _is_cut(nouns, most) else "",
         kinds=sorted(KINDS),
         asked={"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind},
     )
+
+
+def _is_cut(nouns: Sequence[tuple[str, str, Sequence[SearchHit]]], most: int) -> bool:
+    """Tell whether there may be more; steps and edits are looked for together."""
+    patterns, lessons, steps, edits, words = (len(hits) for _, _, hits in nouns)
+    return max(patterns, lessons, steps + edits, words) >= most
 
 
 @router.get("/ui/recall", dependencies=[READS])
