@@ -119,10 +119,9 @@ class Saying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTokens:
-    """Tokens of one answer of a model, as its history counts them: each answer once, by its own id.
+    """Tokens of one answer of a model, once, by its own id; `step` is the first call that it made, "" for none.
 
-    `step` is the outcome of the first call that it made, "" where no call follows. `cached` tokens were read from a
-    cache, `stored` ones written to it, `stored_hour` among them for an hour; `given` ones are neither.
+    `cached` ones were read from a cache, `stored` written to it, `stored_hour` among them for an hour; `given` neither.
     """
 
     id: str

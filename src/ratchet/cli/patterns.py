@@ -89,7 +89,8 @@ def patterns(
     narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
         show_patterns.most(runtime.failing.by("command"))
-    more = f"{limit} of {len(shown)}; --limit {limit * 5} shows more" if len(shown) > limit else ""
+    order = "what comes back first, then by cost"
+    more = f"{limit} of {len(shown)}, {order}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)
     show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden)
 
