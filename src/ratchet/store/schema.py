@@ -16,7 +16,7 @@ VERSION = 21
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
-_REVISION = integer("revision")
+_REVISION, _ANSWER_TOKENS = integer("revision"), ("given", "stored", "stored_hour", "cached", "made")
 
 _TABLES = (
     # Facts. A column costs 0.2 us an outcome even where it is empty, so only what is filtered by has one.
@@ -72,10 +72,7 @@ _TABLES = (
     Table(
         name="session_models",
         key=("session", "model"),
-        columns=(
-            *text("session", "model"),
-            *counters("int", "messages", "given", "stored", "stored_hour", "cached", "made"),
-        ),
+        columns=(*text("session", "model"), *counters("int", "messages", *_ANSWER_TOKENS)),
         clustered=True,
         body=False,
     ),
@@ -84,7 +81,7 @@ _TABLES = (
         key=("id",),
         columns=(
             *text("id", "session", "thread", "step", "agent", "project", "model"),
-            *integer("given", "stored", "stored_hour", "cached", "made"),
+            *integer(*_ANSWER_TOKENS),
             *real("at"),
             *_REVISION,
         ),
@@ -113,7 +110,7 @@ _TABLES = (
         columns=(
             *text("session", "project", "agent", "model", "tool", "signature", "waste"),
             *integer("hour"),
-            *counters("int", "calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"),
+            *counters("int", "calls", *_ANSWER_TOKENS, "unsplit"),
             *counters("real", "cost_usd", "duration_s", "wasted_s"),
         ),
         indexes=(Index(columns=("project", "hour")), Index(columns=("hour",))),
