@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from evolve_example import HELPS, Found, after, before
 from evolve_loop import cost, looped
 from evolve_rules import Ran, bench, best_of_n, gepa_runs, greedy, one_standard_error, raced, shortened, three_examples
 from figures import Figure, publish
@@ -191,6 +192,7 @@ def of_loops(ran: Sequence[Ran], worlds: Sequence[int]) -> list[Figure]:
 def measured(workers: Workers, worlds: int, loops: int, aa: int) -> list[Figure]:
     """The table. The same figures for the same counts, but for what it costs."""
     figures = of_worlds(Worlds(workers.map(world_of, range(worlds), chunksize=1)), worlds)
+    figures += of_example(workers.map(before, range(worlds)), workers.map(after, range(worlds)))
     figures += of_loops(workers.map(_looped, range(loops), chunksize=1), range(loops))
     kept = mean([float(each) for each in workers.map(against_itself, range(aa))])
     figures.append(
@@ -202,6 +204,29 @@ def measured(workers: Workers, worlds: int, loops: int, aa: int) -> list[Figure]
         )
     )
     return figures
+
+
+def of_example(was: Sequence[Found], now: Sequence[Found]) -> list[Figure]:
+    """12 proposals, 3 good, 2 cheats: the same worlds by the decisions of before and of now."""
+
+    def told(found: Sequence[Found]) -> str:
+        all_good = percent(mean([float(each.good == len(HELPS)) for each in found]))
+        return (
+            f"{mean([each.runs for each in found]):,.0f} evaluations, {mean([each.good for each in found]):.2f} of 3"
+            f" good kept ({all_good} all 3), {mean([each.others for each in found]):.2f} others"
+        )
+
+    share = mean([each.runs for each in now]) / mean([each.runs for each in was])
+    same = mean([each.good for each in now]) >= mean([each.good for each in was])
+    return [
+        Figure(
+            name=f"12 proposals, 3 good and 2 cheats, {len(now)} worlds",
+            measured=f"{share:.2f} of the evaluations: {told(now)}",
+            goal="<= .60, the same truth",
+            baseline=f"one at a time: {told(was)}",
+            holds=share <= 0.60 and same,
+        )
+    ]
 
 
 def _looped(seed: int) -> Ran:

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.candidate import Evolution
 from ratchet.evolving.job import Job, ProposalJob, Proposed
+from ratchet.evolving.loop.standing import Archived
 from ratchet.healing.landing.destination import Landing
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
@@ -125,20 +127,22 @@ def test_candidates_of_a_batch_share_the_runs_of_the_incumbent(ring: Ring) -> No
     assert {each.batch for each in racers} == {1}
 
 
+UNSOLVED = {"*": 0.0} | {f"gate-{n}": 0.0 for n in range(10)}
+
+
+def solving(*numbers: int) -> Play:
+    def play(job: ProposalJob) -> Proposed:
+        text = job.workspace.read(SKILLS).decode()
+        for number in numbers:
+            text = text.replace(f'"gate-{number}": 0.0', f'"gate-{number}": 1.0')
+        job.workspace.write(SKILLS, text.encode())
+        return Proposed(status="proposed", hypothesis=f"solves {numbers}")
+
+    return play
+
+
 def test_a_crosser_that_was_not_the_best_races_again_on_top_of_the_best(tmp_path: Path) -> None:
-    easy = {"*": 0.0} | {f"gate-{n}": 0.0 for n in range(10)}
-    ring = Ring(tmp_path, easy)
-
-    def solving(*numbers: int) -> Play:
-        def play(job: ProposalJob) -> Proposed:
-            text = job.workspace.read(SKILLS).decode()
-            for number in numbers:
-                text = text.replace(f'"gate-{number}": 0.0', f'"gate-{number}": 1.0')
-            job.workspace.write(SKILLS, text.encode())
-            return Proposed(status="proposed", hypothesis=f"solves {numbers}")
-
-        return play
-
+    ring = Ring(tmp_path, UNSOLVED)
     ended = ring.evolve(solving(0, 1, 2, 3, 4), solving(6, 7, 8), batch=2)
     _, best, other, again = ring.candidates(ended)
     assert (best.state, other.state, again.state) == ("kept", "reverted", "kept")
@@ -150,6 +154,47 @@ def test_a_crosser_that_was_not_the_best_races_again_on_top_of_the_best(tmp_path
     solved = json.loads(files[SKILLS] or b"")
     assert [solved[f"gate-{n}"] for n in range(10)] == [1.0] * 5 + [0.0] + [1.0] * 3 + [0.0]
     ring.runtime.close()
+
+
+def test_crossers_of_one_race_go_on_together_as_one_candidate(tmp_path: Path) -> None:
+    ring = Ring(tmp_path, UNSOLVED)
+    ended = ring.evolve(solving(0, 1, 2, 3, 4), solving(6, 7), solving(8, 9), batch=3)
+    _, best, one, other, together = ring.candidates(ended)
+    assert [each.state for each in (best, one, other, together)] == ["kept", "reverted", "reverted", "kept"]
+    assert together.merges == (one.n, other.n)
+    assert together.parent == best.id
+    assert "goes on as candidate 4" in other.reason
+    files = {each.path: each.after for each in ring.book.changes(ended.id)}
+    solved = json.loads(files[SKILLS] or b"")
+    assert [solved[f"gate-{n}"] for n in range(10)] == [1.0] * 5 + [0.0] + [1.0] * 4
+    ring.runtime.close()
+
+
+def test_a_merged_candidate_that_is_not_proven_falls_apart_and_a_near_miss_waits_for_a_lower_bar(ring: Ring) -> None:
+    ended = ring.evolve(to(every=0.5), to(every=0.5), proposals=40)
+    held = Archived(ring.runtime.store, ended)
+    first, *_ = held.all
+    usual: dict[str, Any] = {"state": "reverted", "batch": 1, "pairs": 60, "incumbent": first.id, "revision": 0}
+    abouts: dict[str, dict[str, Any]] = {
+        "best": {"state": "kept", "peak": 900.0},
+        "one": {"peak": 500.0},
+        "other": {"peak": 450.0},
+        "near": {"peak": 250.0},
+        "far": {"peak": 30.0},
+        "cheat": {"peak": 250.0, "reason": "refused: it wrote the answers"},
+    }
+    made = {
+        name: held.keep(replace(first, n=held.next_n, id=f"v-{name}", **(usual | about)))
+        for name, about in abouts.items()
+    }
+    merges = (made["one"].n, made["other"].n)
+    vain: dict[str, Any] = {"batch": 2, "retry_of": merges[0], "merges": merges, "incumbent": "v-best"}
+    held.keep(replace(first, n=held.next_n, id="v-vain", **(usual | vain)))
+    again = {each.id: each for each in held.wait_again()}
+    assert again.keys() == {"v-one", "v-other", "v-near"}
+    assert all(each.state == "waiting" for each in again.values())
+    assert [again[name].alone for name in ("v-one", "v-other", "v-near")] == [True, True, False]
+    assert "the bar has fallen to 200" in again["v-near"].reason
 
 
 def test_levels_of_a_batch_are_by_the_keeps_before_it(ring: Ring) -> None:

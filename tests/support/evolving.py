@@ -53,6 +53,7 @@ class Ring:
     ) -> Evolution:
         self.proposer = ScriptedProposer(script)
         means = {name: asked.pop(name) for name in ("measure", "stopping", "executor") if name in asked}
+        asked.setdefault("batch", 1)  # one after the other: each script builds on what was kept
         given = EvolveAsked(
             agent=self.agent,
             benchmark=benchmark or self.benchmark,

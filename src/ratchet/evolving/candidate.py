@@ -46,11 +46,17 @@ class Candidate:
     """The race that it took part in; 0: none so far."""
     retry_of: int = 0
     """The candidate that this one carries over to a new incumbent, by its number; 0: it is nobody's."""
+    merges: tuple[int, ...] = ()
+    """The candidates whose changes it holds together: several were proven better in one race."""
+    alone: bool = False
+    """Whether it was merged with others in vain: it waits for a race of its own."""
     incumbent: str = ""
     """Which version it was measured against."""
     level: float = 0.0
     """It is kept when its e-value reaches 1/level."""
     e_value: float = 1.0
+    peak: float = 1.0
+    """The most that its e-value ever was."""
     pairs: int = 0
     mean: float = 0.0
     """Mean difference to the incumbent, in points of score."""

@@ -25,7 +25,7 @@ class EvolveAsked:
     usd: float = 10.0
     seconds: float = 86_400.0
     parallel: int = 1
-    batch: int = 1
+    batch: int = 12
     """Candidates that race at once on one stream of incumbent runs."""
     explore: bool = False
     fdr: float = 0.10

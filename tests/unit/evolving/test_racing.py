@@ -77,7 +77,9 @@ def test_one_racer_is_decided_as_its_gate_decides(seed: int, rate: float) -> Non
         assert new is not None
         assert old is not None
         gate.update(new - old)
-    assert race.standing(0) == Standing(gate.decision, gate.e_value, gate.pairs, gate.mean, 0)
+    stood = race.standing(0)
+    assert stood == Standing(gate.decision, gate.e_value, gate.pairs, gate.mean, 0, peak=stood.peak)
+    assert stood.peak >= max(1.0, gate.e_value)
     assert len(made) == 2 * gate.pairs
 
 

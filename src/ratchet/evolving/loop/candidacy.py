@@ -121,14 +121,53 @@ def carried(waiting: Candidate, parent: Candidate, incumbent: Candidate, *, n: i
         reason="",
         batch=0,
         retry_of=waiting.n,
+        merges=(),
+        alone=False,
         level=0.0,
         e_value=1.0,
+        peak=1.0,
         pairs=0,
         mean=0.0,
         unmeasured=0,
         cost_usd=0.0,
         decided_at=0.0,
         revision=0,
+    )
+
+
+def merged(
+    waiting: Sequence[Candidate],
+    parent_of: Callable[[Candidate], Candidate],
+    incumbent: Candidate,
+    *,
+    n: int,
+    archive: Archive,
+) -> Candidate | None:
+    """One candidate of the changes of several that were proven better, on top of the present incumbent: together they
+    are a larger step, which a race sees sooner. None where fewer than two of them go together."""
+    tree, settings = incumbent.tree, dict(incumbent.settings)
+    together = []
+    for each in waiting:
+        parent = parent_of(each)
+        own = {name: value for name, value in each.settings.items() if parent.settings.get(name) != value}
+        moved = archive.carried_over(parent.tree, each.tree, tree)
+        if moved is None or any(settings.get(name) != incumbent.settings.get(name) for name in own):
+            continue  # both changed the same lines or settings
+        tree = moved
+        settings |= own
+        together.append(each)
+    if len(together) < 2:
+        return None
+    made = carried(together[0], incumbent, incumbent, n=n, archive=archive)
+    return replace(
+        made,
+        id=evolutions.version_id(tree, settings),
+        parent=incumbent.id,
+        diff=diff_text(archive.changes(incumbent.tree, tree))[:_DIFF_CHARS],
+        tree=tree,
+        settings=settings,
+        merges=tuple(each.n for each in together),
+        hypothesis=clean("; ".join(each.hypothesis for each in together), _HYPOTHESIS_CHARS),
     )
 
 

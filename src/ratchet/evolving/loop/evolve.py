@@ -19,7 +19,7 @@ from ratchet.evolving.job import AgentProposer, ProposalJob
 from ratchet.evolving.loop import budgeting
 from ratchet.evolving.loop import screens as screening
 from ratchet.evolving.loop import weakest as evidence
-from ratchet.evolving.loop.candidacy import ask, candidate_of, carried, fails_own_check
+from ratchet.evolving.loop.candidacy import ask, candidate_of, carried, fails_own_check, merged
 from ratchet.evolving.loop.final_report import MOST_TRIES, report
 from ratchet.evolving.loop.parent import parent_of
 from ratchet.evolving.loop.standing import Archived, decided, screened_out
@@ -38,6 +38,10 @@ Told = Literal[
 
 DEV_RUNS = 2
 """Runs of each `dev` task of a version that proposers are asked to better: evidence, never a decision."""
+DOUBT = 0.6
+"""Standard errors by which a candidate may still be worth its race. Less than the gate's own 1: in a batch, whose
+survivors share the incumbent's runs and go on together, that saves more runs than it loses of what is good
+(`benchmarks/evolve.py`, the example)."""
 _WRITE_S = 10.0  # between two writings of what is used up, while a race goes on
 
 
@@ -175,7 +179,7 @@ class Evolve:
                 return left[0]
             waiting = self._archived.of("waiting")
             if waiting:
-                self._carried_over(waiting[0])
+                self._carried_over(waiting)
             elif not self._archived.why_ended():
                 self._asked()
             else:
@@ -226,16 +230,26 @@ class Evolve:
         self._archived.keep(made)
         self._tell("proposed", candidate=self._archived[n])
 
-    def _carried_over(self, waiting: Candidate) -> None:
-        """Give a candidate that beat an incumbent of before its race against the present one."""
-        parent = self._archived.version(waiting.parent)
-        made = carried(waiting, parent, self._archived.incumbent, n=self._archived.next_n, archive=self._ground.archive)
-        others = [each for each in self._archived.all if each.n != waiting.n]
-        reason = screening.known_already(made.id, "", self._archived.incumbent.id, others)
+    def _carried_over(self, waiting: Sequence[Candidate]) -> None:
+        """Give candidates that beat an incumbent of before a race against the present one: together, or the first."""
+        archived, archive, n = self._archived, self._ground.archive, self._archived.next_n
+        made = merged(
+            [each for each in waiting if not each.alone],
+            lambda each: archived.version(each.parent),
+            archived.incumbent,
+            n=n,
+            archive=archive,
+        )
+        if made is None:
+            first = waiting[0]
+            made = carried(first, archived.version(first.parent), archived.incumbent, n=n, archive=archive)
+        moved = [each for each in waiting if each.n == made.retry_of or each.n in made.merges]
+        others = [each for each in archived.all if each not in moved]
+        reason = screening.known_already(made.id, "", archived.incumbent.id, others)
         with self._ground.store.transaction():
-            self._archived.keep(screened_out(made, reason) if reason else made)
-            goes_on = f"proven better than {waiting.incumbent}, but another more so: goes on as candidate {made.n}"
-            self._archived.keep(replace(waiting, state="reverted", reason=goes_on))
+            archived.keep(screened_out(made, reason) if reason else made)
+            for each in moved:
+                archived.keep(replace(each, state="reverted", reason=f"{each.reason}; goes on as candidate {made.n}"))
 
     def _objection(self, candidate: Candidate) -> str:
         """Why a candidate is not worth a race. Costs its own check, and a run or two of the cheap and easy tasks."""
@@ -269,7 +283,7 @@ class Evolve:
         gate = self._ground.benchmark.of("gate")
         if not gate:
             raise _Failed(f"benchmark {self._run.benchmark} has no gate tasks: nothing can be decided on it")
-        race = racing.Race([each.level for each in racers], mde=self._run.mde, cap=self._run.cap)
+        race = racing.Race([each.level for each in racers], mde=self._run.mde, cap=self._run.cap, doubt=DOUBT)
         incumbent = self._archived.incumbent
         seed, batch = self._run.seed, racers[0].batch
         plan = RacePlan(race, incumbent, racers, gate, seed=seed, batch=batch, meddling=self._meddling)
@@ -304,6 +318,7 @@ class Evolve:
                     state=state,
                     reason=reason,
                     e_value=standing.e_value,
+                    peak=standing.peak,
                     pairs=standing.pairs,
                     mean=standing.mean,
                     unmeasured=standing.unmeasured,
@@ -315,6 +330,7 @@ class Evolve:
                 self._written("")
             else:
                 self._written("kept", incumbent=racers[best].id)
+            self._archived.wait_again()
         for candidate in racers:
             self._tell("decided", candidate=self._archived[candidate.n])
 

@@ -71,15 +71,37 @@ class Archived:
         """Write that these race now, each at its level, which depends on what was kept before this race."""
         if not ready:
             return ()
-        raced = sorted((each for each in self._all.values() if each.batch), key=lambda each: (each.batch, each.n))
-        history = [each.state == "kept" for each in raced]
-        levels = racing.levels(history, len(ready), fdr=self.run.fdr, planned=self.run.proposals)
-        batch = 1 + max((each.batch for each in raced), default=0)
+        levels = racing.levels(self._history(), len(ready), fdr=self.run.fdr, planned=self.run.proposals)
+        batch = 1 + max((each.batch for each in self._all.values()), default=0)
         incumbent = self.incumbent.id
         with self._store.transaction():
             for candidate, level in zip(sorted(ready, key=lambda each: each.n), levels, strict=True):
                 self.keep(replace(candidate, state="racing", batch=batch, level=level, incumbent=incumbent))
         return self.of("racing")
+
+    def wait_again(self) -> list[Candidate]:
+        """Write which candidates wait for another race, now that one is decided: those that a merged candidate held in
+        vain, and near misses whose evidence once was what the bar has fallen to. Each is raced again once."""
+        again = {each.retry_of for each in self._all.values()} | {n for each in self._all.values() for n in each.merges}
+        freed = {n for each in self.of("reverted") if each.merges and each.pairs for n in each.merges}
+        bar = 1 / racing.levels(self._history(), 1, fdr=self.run.fdr, planned=self.run.proposals)[0]
+        moved = []
+        for each in self.of("reverted"):
+            if each.n in freed and not each.alone:
+                reason = "better together with others was not proven: it goes on by itself"
+                moved.append(self.keep(replace(each, state="waiting", reason=reason, alone=True)))
+            elif each.peak >= bar and each.n not in again and not each.retry_of and self._may_repeat(each):
+                reason = f"its evidence was {each.peak:,.0f} once, and the bar has fallen to {bar:,.0f}"
+                moved.append(self.keep(replace(each, state="waiting", reason=reason)))
+        return moved
+
+    def _may_repeat(self, each: Candidate) -> bool:
+        return not each.reason.startswith("refused") and self.incumbent.id != each.incumbent
+
+    def _history(self) -> list[bool]:
+        """Tell of each candidate that was raced, in order, whether it was kept."""
+        raced = sorted((each for each in self._all.values() if each.batch), key=lambda each: (each.batch, each.n))
+        return [each.state == "kept" for each in raced if each.state != "racing"]
 
     def leave_undecided(self, reason: str) -> None:
         """Write that the run ends before these are decided."""

@@ -71,15 +71,19 @@ class Standing:
     mean: float
     unmeasured: int
     reason: str = ""
+    peak: float = 1.0
+    """The most that its evidence ever was."""
 
 
 class _Lane:
     """One racer: its gate, and how far its pairs have been counted."""
 
-    __slots__ = ("at", "excused", "finish", "gain", "gate", "pairs", "reason", "spared", "strict", "unmeasured")
+    __slots__ = ("at", "excused", "finish", "gain", "gate", "pairs", "peak", "reason", "spared", "strict", "unmeasured")
 
-    def __init__(self, level: float, mde: float, cap: int) -> None:
-        self.gate = PairedGate(level, mde, cap)
+    def __init__(self, level: float, mde: float, cap: int, doubt: float) -> None:
+        self.gate = PairedGate(level, mde, cap, doubt)
+        self.peak = 1.0
+        """The most that its evidence ever was."""
         self.strict: PairedGate | None = None
         """The gate where each pair that only the candidate left unmeasured, beyond those that only the incumbent did,
         counts as the worst that it can have been: nobody is kept by what he leaves out. None while there is none."""
@@ -102,10 +106,12 @@ class _Lane:
         self.pairs += 1
         self.gain += new - old
         self.gate.update(new - old)
+        if self.strict is not None:
+            self.strict.update(new - old)
+        self.peak = max(self.peak, self.e_value)
         if self.strict is None:
             self.finish = self.gate.decision
             return
-        self.strict.update(new - old)
         if self.gate.decision != "keep":
             self.finish = self.gate.decision
         elif self.strict.decision == "revert":
@@ -154,11 +160,12 @@ def _tail(heads: int, tosses: int) -> float:
 class Race:
     """A batch of candidates against one incumbent. Each goes on until it is decided; all share the incumbent's runs.
 
-    Ask for `wanted` runs, `record` what came of them in any order, until `decided`.
+    Ask for `wanted` runs, `record` what came of them in any order, until `decided`. `doubt`: see `PairedGate`; less of
+    it gives up sooner.
     """
 
-    def __init__(self, levels: Sequence[float], *, mde: float = 0.05, cap: int = 1_500) -> None:
-        self._lanes = [_Lane(level, mde, cap) for level in levels]
+    def __init__(self, levels: Sequence[float], *, mde: float = 0.05, cap: int = 1_500, doubt: float = 1.0) -> None:
+        self._lanes = [_Lane(level, mde, cap, doubt) for level in levels]
         self._scores: dict[RacedRun, float | None] = {}
         self._refusals: dict[RacedRun, str] = {}
 
@@ -212,7 +219,7 @@ class Race:
 
     def standing(self, racer: int) -> Standing:
         lane = self._lanes[racer]
-        return Standing(lane.finish, lane.e_value, lane.pairs, lane.mean, lane.unmeasured, lane.reason)
+        return Standing(lane.finish, lane.e_value, lane.pairs, lane.mean, lane.unmeasured, lane.reason, lane.peak)
 
     @property
     def best(self) -> int | None:

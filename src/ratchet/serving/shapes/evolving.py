@@ -76,6 +76,7 @@ class CandidateShape(Shape):
     reason: str = said("Why it is in its state.")
     parent: str = said("The version that it came from.")
     retry_of: int = said("The candidate that it carries over to a new incumbent; 0 for none.")
+    merges: tuple[int, ...] = said("The candidates whose changes it holds together.")
     proposer: str = said("Who proposed it.")
     hypothesis: str = said("Why it should be better.")
     expected: float = said("The gain that was promised.")
