@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import get_args
 
@@ -21,7 +21,7 @@ from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, UsageError
 from ratchet.evolving.bench.benchmark import Split
 from ratchet.evolving.bench.book import BenchAsked, BenchMeans
-from ratchet.evolving.bench.watch import REPEATS, BenchWatch, UnitKind, WatchBook, keep_watch, units
+from ratchet.evolving.bench.watch import REPEATS, BenchWatch, UnitKind, WatchBook, keep_watch, only_watcher, units
 from ratchet.files import replace as write_file
 
 REGRESSED = 10
@@ -85,7 +85,8 @@ def watch(
         _write_units(unit, name, agent, every_s, into, runtime.home)
         return
     book = WatchBook(runtime.benchmarks, tell=runtime.outbox.tell)
-    with draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
+    alone = nullcontext() if status else only_watcher(runtime.home, request)
+    with alone, draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
         means = BenchMeans(told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)
         held = None if rebase else book.find(request)
         if held is None and status:

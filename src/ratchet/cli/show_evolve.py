@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from ratchet.cli import shapes
-from ratchet.cli.show import ago, bars_console, console, number, plain
+from ratchet.cli.show import ago, bars_console, console, number, plain, seconds
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
-from ratchet.evolving.loop.evolve import EvolveMoment
+from ratchet.evolving.loop.evolve import DOUBT, EvolveMoment
+from ratchet.evolving.race.misses import chances_missed
+from ratchet.evolving.race.race import Standing
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -31,6 +34,7 @@ STYLES = {
     "failed": "red",
 }
 _DIFF_LINES = 24
+_SHOWN = 3  # racers in the line of a race
 
 
 @contextmanager
@@ -53,19 +57,32 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
                 _step(moment, bars.console)
             elapsed = bars.tasks[0].elapsed or 0.0
             rate = f"{moment.runs / elapsed:.1f}/s" if elapsed > 1 else ""
-            said = f"{moment.runs} evaluations {rate} {moment.usd:.2f} of {moment.evolution.usd:g} USD  {_race(moment)}"
+            left = seconds(max(0.0, moment.evolution.seconds - moment.evolution.duration_s - elapsed))
+            spent = f"{moment.usd:.2f} of {moment.evolution.usd:g} USD, at most {left} left"
+            said = f"{moment.runs} evaluations {rate} {spent}  {race_line(moment)}"
             done = max((each.n for each in moment.racers), default=moment.candidate.n if moment.candidate else 0)
             bars.update(task, total=moment.evolution.proposals, completed=done, said=said)
 
         yield told
 
 
-def _race(moment: EvolveMoment) -> str:
-    """Show how those that race stand."""
-    return "  ".join(
-        f"#{racer.n} {100 * standing.mean:+.1f} ({standing.pairs} pairs)"
-        for racer, standing in zip(moment.racers, moment.standings, strict=True)
-    )
+def race_line(moment: EvolveMoment) -> str:
+    """Tell how those that race stand, the likeliest first: mean gain, its 95 % interval, pairs, evidence and bar."""
+    going = [each for each in zip(moment.racers, moment.standings, strict=True) if each[1].finish == "wait"]
+    going.sort(key=lambda each: -each[1].e_value)
+    shown = [
+        f"#{racer.n} {100 * standing.mean:+.1f} ±{100 * _half(standing):.1f}, {standing.pairs} pairs, "
+        f"{standing.e_value:.2g} of {1 / racer.level:.0f}"
+        for racer, standing in going[:_SHOWN]
+    ]
+    more = f"and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
+    return "  ".join(filter(None, (*shown, more)))
+
+
+def _half(standing: Standing) -> float:
+    """Half the width of the mean difference's 95 % interval, where a score is 0 or 1 (else it is narrower)."""
+    spread = max(standing.differed - standing.mean**2, 0.0)
+    return 1.96 * sqrt(spread / standing.pairs) if standing.pairs else 1.0
 
 
 def _step(moment: EvolveMoment, out: Console | RichConsole | None = None) -> None:
@@ -109,6 +126,10 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
         out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
     if held.report is not None:
         report(out, held.report)
+    missed = chances_missed(candidates, mde=held.mde, cap=held.cap, doubt=DOUBT)
+    if missed:
+        told = ", ".join(f"{_gain(gain)} points in {share:.0%}" for gain, share in missed.items())
+        out.print(f"  missed where it is true: {told} of cases, at this bar and noise", style="dim", soft_wrap=True)
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
         out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)
     elif held.applied:

@@ -60,6 +60,8 @@ class Candidate:
     pairs: int = 0
     mean: float = 0.0
     """Mean difference to the incumbent, in points of score."""
+    differed: float = 0.0
+    """Share of its pairs in which the two scores differ."""
     unmeasured: int = 0
     cost_usd: float = 0.0
     created_at: float = 0.0

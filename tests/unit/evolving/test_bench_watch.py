@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.book import BenchAsked, BenchMeans
-from ratchet.evolving.bench.watch import WatchBook, keep_watch, units
+from ratchet.evolving.bench.watch import WatchBook, keep_watch, only_watcher, units
 from ratchet.evolving.job import Job
 from ratchet.ports import Notice
 from ratchet.runtime import Runtime
@@ -85,6 +86,17 @@ def test_what_could_not_be_measured_is_no_loss(watching: Watching) -> None:
     held = watching.book.check(held, watching.asked, BenchMeans(measure=few))
     assert held.checks[1].score is not None
     assert held.state.checks == 1
+
+
+def test_a_second_watcher_of_one_agent_on_one_benchmark_is_refused(watching: Watching) -> None:
+    home = watching.runtime.home
+    with only_watcher(home, watching.asked):
+        with pytest.raises(Conflict, match="already; wait for its checks"), only_watcher(home, watching.asked):
+            pass
+        with only_watcher(home, replace(watching.asked, split="gate")):  # another watch
+            pass
+    with only_watcher(home, watching.asked):  # it has ended
+        pass
 
 
 def test_a_baseline_of_one_run_is_refused(watching: Watching) -> None:

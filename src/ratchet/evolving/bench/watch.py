@@ -9,15 +9,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
+from pathlib import Path
 from statistics import variance
 from typing import Literal
 
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.evolving.bench.agents import shown
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans
 from ratchet.evolving.bench.rows import BenchRun
+from ratchet.files import Locked
 from ratchet.gate.watching import HORIZON, RegressionState, RegressionWatch, WatchPlan, watch_plan
+from ratchet.ids import hex_of
 from ratchet.ports import Notice
 
 BASELINE = "baseline"
@@ -125,6 +128,14 @@ class WatchBook:
         if now.regressed and not held.regressed:
             self._tell(notice(now, at=self._clock()))
         return now
+
+
+def only_watcher(home: Path, asked: BenchAsked) -> Locked:
+    """Be the only watcher of an agent on a benchmark while this is entered: the checks of two would crowd together.
+    Entering it raises Conflict while another process of this home watches."""
+    key = hex_of(f"{asked.bench}\n{shown(asked.read_agent())}\n{asked.split}\n{asked.tasks}")[:16]
+    busy = f"another process watches {asked.bench} with this agent already; wait for its checks, or end it there"
+    return Locked(home / "watch" / f"{key}.claim", Conflict(busy))
 
 
 def keep_watch(

@@ -128,6 +128,7 @@ def carried(waiting: Candidate, parent: Candidate, incumbent: Candidate, *, n: i
         peak=1.0,
         pairs=0,
         mean=0.0,
+        differed=0.0,
         unmeasured=0,
         cost_usd=0.0,
         decided_at=0.0,

@@ -321,6 +321,7 @@ class Evolve:
                     peak=standing.peak,
                     pairs=standing.pairs,
                     mean=standing.mean,
+                    differed=standing.differed,
                     unmeasured=standing.unmeasured,
                     cost_usd=self._evaluator.usd.get(candidate.id, 0.0),
                     decided_at=time.time(),

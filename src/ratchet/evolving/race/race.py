@@ -73,12 +73,27 @@ class Standing:
     reason: str = ""
     peak: float = 1.0
     """The most that its evidence ever was."""
+    differed: float = 0.0
+    """Share of its pairs in which the two scores differ."""
 
 
 class _Lane:
     """One racer: its gate, and how far its pairs have been counted."""
 
-    __slots__ = ("at", "excused", "finish", "gain", "gate", "pairs", "peak", "reason", "spared", "strict", "unmeasured")
+    __slots__ = (
+        "at",
+        "differed",
+        "excused",
+        "finish",
+        "gain",
+        "gate",
+        "pairs",
+        "peak",
+        "reason",
+        "spared",
+        "strict",
+        "unmeasured",
+    )
 
     def __init__(self, level: float, mde: float, cap: int, doubt: float) -> None:
         self.gate = PairedGate(level, mde, cap, doubt)
@@ -89,6 +104,7 @@ class _Lane:
         counts as the worst that it can have been: nobody is kept by what he leaves out. None while there is none."""
         self.at = 0
         self.pairs = 0
+        self.differed = 0
         self.gain = 0.0
         """The sum of the differences of so many measured pairs."""
         self.excused = 0
@@ -105,6 +121,7 @@ class _Lane:
             return
         self.pairs += 1
         self.gain += new - old
+        self.differed += new != old
         self.gate.update(new - old)
         if self.strict is not None:
             self.strict.update(new - old)
@@ -219,7 +236,9 @@ class Race:
 
     def standing(self, racer: int) -> Standing:
         lane = self._lanes[racer]
-        return Standing(lane.finish, lane.e_value, lane.pairs, lane.mean, lane.unmeasured, lane.reason, lane.peak)
+        differed = lane.differed / lane.pairs if lane.pairs else 0.0
+        told = (lane.finish, lane.e_value, lane.pairs, lane.mean, lane.unmeasured, lane.reason)
+        return Standing(*told, peak=lane.peak, differed=differed)
 
     @property
     def best(self) -> int | None:
