@@ -14,7 +14,7 @@ def test_a_larger_gain_a_lower_bar_and_less_noise_are_missed_less() -> None:
     usual = {"gain": 0.10, "level": 0.01, "differed": 0.4, "mde": 0.05, "cap": 1_500, "doubt": 1.0}
 
     def changed(**about: float) -> float:
-        return missed(**(usual | about))  # type: ignore[arg-type]
+        return missed(**(usual | about))
 
     assert changed(gain=0.02) > changed(gain=0.05) > changed() > changed(gain=0.25)
     assert changed(level=1e-9, cap=200) > changed(cap=200)

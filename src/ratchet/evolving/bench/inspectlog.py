@@ -61,7 +61,8 @@ def read_log(path: Path, *, scorer: str = "") -> InspectLog:
     try:
         return _read(path, *(_of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)), scorer=scorer)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error, _Encrypted) as error:
-        raise UsageError(f"{path} cannot be unpacked ({error}); write it anew with `inspect log convert`") from error
+        remedy = f"`inspect log convert {path} --to json --output-dir AS_JSON`, then name the file in AS_JSON"
+        raise UsageError(f"{path} cannot be unpacked ({error}); write it anew: {remedy}") from error
 
 
 def _read(
