@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.repair import files_of, remembered, shuffled
+from ratchet.healing.solvers.repair import files_of, place_of, remembered, shuffled
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
@@ -336,3 +336,10 @@ def test_a_guard_does_what_the_failing_test_expects(tmp_path: Path) -> None:
 def test_what_lies_in_the_projects_environment_is_none_of_its_files() -> None:
     assert is_installed("/.venv/lib/python3.11/site-packages/_pytest/config.py")
     assert not is_installed("/src/shop/library.py")
+
+
+def test_the_place_of_an_edit_is_told_by_function_and_line() -> None:
+    program = Program("p.py", b"def outer(a):\n    def inner(b):\n        return b - 1\n    return inner(a)\n")
+    edit = next(each for each in edits(program, lambda lines: lines[0] == 3) if each.before == "-")
+    assert place_of(mark(edit), {"p.py": program.encoded((edit,))}) == "in `inner` at p.py:3"
+    assert place_of(mark(edit), {"p.py": b"def ("}) == "at p.py:3"

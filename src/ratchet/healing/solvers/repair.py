@@ -386,7 +386,7 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
 def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
     marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
     contents = files_of(patch)
-    where = ", ".join(dict.fromkeys(_place(str(m.get("path")), _count(m.get("line")), contents) for m in marks))
+    where = ", ".join(dict.fromkeys(place_of(mark, contents) for mark in marks))
     fixes = "; ".join(_told(m) for m in marks)
     exact = patch.get("exact") is True
     doubt = doubts(found, patch)
@@ -405,8 +405,10 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
     )
 
 
-def _place(path: str, line: int, contents: Mapping[str, bytes]) -> str:
-    """Name a place by its function, too: lines move."""
+def place_of(mark: Mapping[str, Json], contents: Mapping[str, bytes]) -> str:
+    """Name where an edit is, by its function, too: lines move. `contents` are the files with it."""
+    path, told = str(mark.get("path")), str(mark.get("line"))
+    line = int(told) if told.isdecimal() else 0
     try:
         tree = ast.parse(contents.get(path, b""))
     except (SyntaxError, ValueError, RecursionError):
