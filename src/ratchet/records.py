@@ -222,7 +222,7 @@ class Lesson:
             return f"seen to fail in {met}"
         if self.worked < self.tried:
             return f"worked in {self.worked} of {met}"
-        return f"worked in {'both sessions' if self.tried == 2 else met if self.tried == 1 else f'all {met}'}"
+        return "worked in " + {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
