@@ -258,8 +258,7 @@ def _key(form: _Form, groups: dict[str, str | None], message: str, path: str, be
 
         missing = missing_name(message, below)
         if missing:
-            kind = template.partition(":")[0]
-            return f"{'c' if kind == 't' else kind}:{MARK}{missing}"  # no test's own words
+            return f"{template.partition(':')[0]}:{MARK}{missing}"
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]

@@ -263,3 +263,18 @@ def test_a_fix_is_news_ahead_of_its_failure_where_it_is_this_projects(key: str, 
     verdict = judged(key, seen)
     assert verdict is not None
     assert verdict.known is known
+
+
+def test_a_name_that_a_test_run_missed_is_not_found_again_by_a_linter() -> None:
+    missed = "ReferenceError: total is not defined\n ❯ src/cart.test.ts:9:5"
+    made = resolutions(
+        session(
+            [
+                shell("npx vitest run", missed),
+                edit("src/cart.test.ts", "  total(cart)", "  sum(cart)"),
+                shell("npx eslint src"),
+                shell("npx vitest run", missed),
+            ]
+        )
+    )
+    assert not any(each.worked for each in made if each.way == "edit")
