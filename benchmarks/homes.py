@@ -29,6 +29,9 @@ from ratchet import Range
 from ratchet.improving.assembly import Rounds
 from ratchet.records import Trial
 from ratchet.runtime import Runtime
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))  # their server
+
 from support.postgres_server import Databases, PostgresServer
 
 AGENT = "client"

@@ -20,7 +20,6 @@ def machines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The benchmark that plays them, as a module."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.setenv("RATCHET_DRAIN_INTERVAL_S", "1")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
     monkeypatch.delenv("RATCHET_DATABASE_URL", raising=False)
     yield import_module("homes")
     for name in ("homes", "figures"):
