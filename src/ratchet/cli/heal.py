@@ -29,7 +29,7 @@ from ratchet.healing.project_check import argv_of
 from ratchet.healing.report import markdown
 from ratchet.sandbox.environments import environments
 
-EXITS = {"passed": 0, "already_passing": 0, "refused": 5, "cancelled": 130}
+EXITS = {"passed": 0, "already_passing": 0, "planned": 0, "refused": 5, "cancelled": 130}
 NOT_HEALED = 1
 CI_FOLDER = Path("ratchet-heal")
 CI_PATCH, CI_REPORT = CI_FOLDER / "heal.patch", CI_FOLDER / "report.md"
@@ -96,7 +96,7 @@ def run(
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
-    Exit codes: 0 passed, or it passed already; 1 not healed; 5 refused; 130 cancelled.
+    Exit codes: 0 passed, it passed already, or only a plan was asked for; 1 not healed; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:
@@ -137,7 +137,7 @@ def run(
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         whole = shapes.tasks.RunShape.built(ended, siblings=alike)
         show.as_json(whole) if as_json else show_heal.ended(ended, plans.only, alike if siblings else None)
-    click.get_current_context().exit(0 if plans.only else EXITS.get(ended.status, NOT_HEALED))
+    click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
 
 
 def _same_check(book: EpisodeBook, episode: str, check: str | None) -> str:

@@ -18,6 +18,7 @@ STYLES = {
     "already_passing": "green",
     "flaky": "yellow",
     "running": "cyan",
+    "planned": "cyan",
     "cancelled": "yellow",
     "budget": "yellow",
 }
@@ -72,9 +73,11 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
     out = console(stderr=planned)
     line = Styled(held.status.replace("_", " "), STYLES.get(held.status, "red"))
+    took = number(len(held.task.steps), "step") if held.status == "planned" else number(len(held.attempts), "attempt")
     if held.status != "already_passing":
         line.append(
-            f" after {number(len(held.attempts), 'attempt')}, {_costs(held.cost_usd, held.duration_s)}", "default"
+            f" {'in' if held.status == 'planned' else 'after'} {took}, {_costs(held.cost_usd, held.duration_s)}",
+            "default",
         )
     out.print(line)
     if held.reason:
@@ -85,11 +88,7 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     if held.status == "passed":
         _steps(out, held)
         last = held.attempts[-1]
-        if last.standing:
-            style = "green" if last.standing == "sure" else "yellow"
-            out.print(
-                Styled(f"  {last.standing}: ", style).append(plain(last.evidence, 400), "default"), soft_wrap=True
-            )
+        _standing(out, last)
         for each in held.learnt:
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
         if held.applied:
@@ -100,10 +99,23 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
             )
             if held.task.steps:
                 out.print(f'  Something is still wrong? ratchet run --resume {held.id} "what it is"', soft_wrap=True)
+    elif held.status == "planned":
+        out.print(f"  To carry it out: ratchet run --resume {held.id}", soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
     if siblings is not None and held.status == "passed":
         _siblings(out, siblings)
+
+
+def _standing(out: Console, last: Attempt) -> None:
+    """Say how sure an answer is: each doubt with what to do about it, and the figures below."""
+    if not last.standing:
+        return
+    style = "green" if last.standing == "sure" else "yellow"
+    said, _, figures = last.evidence.partition("\n")
+    out.print(Styled(f"  {last.standing}: ", style).append(plain(said.rstrip(";"), 400), "default"), soft_wrap=True)
+    if figures:
+        out.print(Styled("  grounds: ", "dim").append(plain(figures, 400), "default"), soft_wrap=True)
 
 
 def _siblings(out: Console, found: Sequence[SiblingPatch]) -> None:

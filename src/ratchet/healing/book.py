@@ -181,7 +181,7 @@ class EpisodeBook:
         landing = landing or Landing()
         if held.status == "passed":
             return self._landed(store, held, landing)
-        if held.status not in ("running", "cancelled"):
+        if held.status not in ("running", "cancelled", "planned"):
             raise Refused(
                 f"episode {episode_id} has ended ({held.status}); take it back with "
                 f"`ratchet episodes rewind {episode_id} --to N`, or run the task anew"
@@ -230,8 +230,8 @@ class EpisodeBook:
     ) -> Episode:
         with self._claimed(held.id):
             held = episodes.episode(store, held.id)  # another process may have ended it before the claim
-            if held.status == "cancelled":
-                held = episodes.write(store, held, "resumed", status="running", reason="")
+            if held.status in ("cancelled", "planned"):
+                held = episodes.write(store, held, "resumed", status="running", reason="", ended_at=0.0)
             workspace, held = self._workspace(store, held, sandbox, means.source or Path(held.task.folder))
             beginning = episodes.checkpoint(store, held.id, 0).token
             limits = _limits(means)

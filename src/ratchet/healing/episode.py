@@ -19,6 +19,7 @@ EpisodeStatus = Literal[
     "refused",
     "already_passing",
     "flaky",
+    "planned",
 ]
 AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
 Standing = Literal["", "sure", "doubtful"]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ratchet.sessions.digest import Digest
     from ratchet.sessions.forgetting import Forgotten
     from ratchet.sessions.handoff import Handoff, HandoffTo
+    from ratchet.sessions.teams import RunDetail, RunPage
     from ratchet.sessions.ways import Replaced, ToolWay
 
 _DAY_S = 86_400.0
@@ -73,6 +74,18 @@ class SessionBook:
         return SessionPage(
             items=tuple(listing.summaries(store, page.rows, self._prices, now=time.time())), next=page.cursor
         )
+
+    def team_runs(self, *, team: str | None = None, limit: int = 50, cursor: str | None = None) -> RunPage:
+        """Runs of teams, newest first, of one team where one is named. Raises UsageError for a cursor that is none."""
+        from ratchet.sessions import teams
+
+        return teams.page(self._reading(), team=team, limit=limit, cursor=cursor)
+
+    def team_run(self, run_id: str) -> RunDetail:
+        """One run of a team: its tasks with every attempt, its workers, its letters. Raises NotFound."""
+        from ratchet.sessions import teams
+
+        return teams.whole(self._reading(), run_id)
 
     def show(
         self, session: str, *, thread: str | None = None, at: str = "", limit: int = 100, cursor: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from ratchet.errors import NotFound, UsageError
@@ -10,6 +11,7 @@ from ratchet.lessons.fence import is_plain_name
 from ratchet.records import Json, Outcome, Page, Row, number_in, outcome_of, text_in, whole_in
 from ratchet.sessions.prices import Prices, Tokens
 from ratchet.sessions.session import LIVE_S, ModelCost, SessionSummary
+from ratchet.sessions.teams import titled
 from ratchet.store.paging import rows_of
 
 if TYPE_CHECKING:
@@ -86,7 +88,14 @@ def summaries(store: Store, rows: Sequence[Row], prices: Prices, *, now: float) 
         used.setdefault(text_in(each, "session"), []).append(each)
     for row in rows:
         session = text_in(row, "session")
-        yield summary(row, used.get(session, ()), _title(store, session), prices, now=now)
+        found = summary(row, used.get(session, ()), _title(store, session), prices, now=now)
+        yield found if found.title else of_team(store, found)
+
+
+def of_team(store: Store, found: SessionSummary) -> SessionSummary:
+    """The session with a title and the state of the team's run that it is; another one as it is."""
+    named = titled(store, found.id)
+    return found if named is None else replace(found, title=named[0], live=found.live and named[1])
 
 
 def summary(row: Row, used: Iterable[Row], title: str, prices: Prices, *, now: float) -> SessionSummary:
@@ -130,8 +139,9 @@ def tokens_of(row: Row) -> Tokens:
 
 
 def title_of(store: Store, session: str) -> str:
-    """The first thing that a person said in a session, on one line; "" where nobody said anything."""
-    return _title(store, session)
+    """The first thing that a person said in a session, on one line, or whose run it is; "" where nobody said
+    anything."""
+    return _title(store, session) or (titled(store, session) or ("", False))[0]
 
 
 def _title(store: Store, session: str) -> str:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ratchet import ids
 from ratchet.failures.classification import classify
-from ratchet.failures.redaction.text import clean, redact_json
+from ratchet.failures.redaction.text import clean, kept_how, redact_json
 from ratchet.records import Json, Row
 from ratchet.team.balance import Member
 from ratchet.team.hands.inline import failure_reply
@@ -170,7 +170,8 @@ class Attempting:
         if attempt.ok:
             held.value = reply.value
             kept = redact_json(reply.value)
-            held.settle(attempt, "done", result=kept, masked=kept != reply.value)
+            masked, clipped = kept_how(reply.value, kept) if kept != reply.value else (False, False)
+            held.settle(attempt, "done", result=kept, masked=masked, clipped=clipped or reply.clipped)
             return
         held.failed_at.add(attempt.worker)
         held.last, held.known = attempt.reason, known

@@ -103,7 +103,9 @@ class Orchestrator:
         self.need(tasks, known)
         # A driver of this home is dead, since this one holds its lock; of another home's nothing is known.
         driver = f"{socket.gethostname()}:{ids.hex_of(str(place.parent.resolve()))[:12]}"
-        begun = await asyncio.to_thread(rows.begin, store, run_id, self.name, driver, take_over=take_over)
+        begun = await asyncio.to_thread(
+            rows.begin, store, run_id, self.name, driver, take_over=take_over, budget=self._budget
+        )
         letters = await asyncio.to_thread(rows.unread, store, run_id)
         ledger = Ledger(lambda: store)
         crew = [Member(worker=worker, hands=worker.hands(place)) for worker in self.workers]

@@ -13,18 +13,27 @@ from ratchet.failures.redaction.text import redact_json
 from ratchet.ports import Store, Where
 from ratchet.records import Json, Page, Row, as_row, record_of
 from ratchet.store.timeline import note
-from ratchet.team.values import TeamRecord, TeamRun
+from ratchet.team.values import TeamBudget, TeamRecord, TeamRun
 
 _TRIES = 5
 
 
-def begin(store: Store, run_id: str, team: str, driver: str, *, take_over: bool = False) -> TeamRun:
+def begin(
+    store: Store,
+    run_id: str,
+    team: str,
+    driver: str,
+    *,
+    take_over: bool = False,
+    budget: TeamBudget | None = None,
+) -> TeamRun:
     """The run, new or taken up again by this driver. Whoever calls holds the run's lock, which his home alone knows:
     Conflict where another home's driver has not ended, unless it is to be taken over."""
     held = store.get("team_runs", run_id)
     now = time.time()
+    limits = {name: limit for name, limit in as_row(budget).items() if limit is not None} if budget else {}
     if held is None:
-        run = TeamRun(id=run_id, team=team, driver=driver, started_at=now)
+        run = TeamRun(id=run_id, team=team, driver=driver, started_at=now, budget=limits)
         with store.transaction():
             if not store.swap("team_runs", run_id, 0, _row(run)):
                 raise Conflict(f"run {run_id} was begun by somebody else at this moment; try again")
@@ -40,9 +49,8 @@ def begin(store: Store, run_id: str, team: str, driver: str, *, take_over: bool 
         )
     if found.asked == "cancel" and found.state == "running":
         found = replace(found, asked="")  # its driver died before it obeyed; whoever runs it again wants it to run
-    return change(
-        store, found.id, "resumed", state="running", driver=driver, reason="", ended_at=0.0, asked=found.asked
-    )
+    begun = {"state": "running", "driver": driver, "reason": "", "ended_at": 0.0, "asked": found.asked}
+    return change(store, found.id, "resumed", **begun, budget=limits)
 
 
 def run(store: Store, run_id: str) -> TeamRun:

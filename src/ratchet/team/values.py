@@ -85,7 +85,7 @@ class TeamAttempt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamRecord:
     """A task of a run, as far as it has come. `result` is what its worker brought, without secrets; `masked` says that
-    one was taken out of it."""
+    one was taken out of it, `clipped` that it was too long to be kept whole."""
 
     run: str
     id: str
@@ -96,6 +96,7 @@ class TeamRecord:
     attempts: tuple[TeamAttempt, ...] = ()
     result: Json = None
     masked: bool = False
+    clipped: bool = False
     reason: str = ""
     worker: str = ""
     started_at: float = 0.0
@@ -129,6 +130,8 @@ class TeamRun:
     driver: str = ""
     started_at: float = 0.0
     ended_at: float = 0.0
+    budget: Mapping[str, Json] = field(default_factory=dict)
+    """The limits of its last driver."""
     plans: tuple[Mapping[str, Json], ...] = ()
     """What a supervisor planned, round by round."""
     revision: int = 0

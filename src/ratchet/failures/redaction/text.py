@@ -221,6 +221,20 @@ def redact_json(value: object, problems: list[str] | None = None, name: str = ""
     return _Walk(problems if problems is not None else []).of(value, name, _DEEPEST)
 
 
+def kept_how(whole: object, kept: object) -> tuple[bool, bool]:
+    """(masked, clipped): whether what `redact_json` kept of a value lacks a secret, and whether it lacks more, since
+    that was too long."""
+    if isinstance(whole, str):
+        plain = redact(_well_formed(whole))
+        named = isinstance(kept, str) and kept.startswith("[redacted:")
+        return plain != whole or (named and kept != whole), kept != plain and not named
+    if not isinstance(whole, dict | list | tuple):
+        return False, kept is None and whole is not None
+    inner = list(kept.values()) if isinstance(kept, dict) else kept if isinstance(kept, list) else []
+    found = [kept_how(*pair) for pair in zip(whole.values() if isinstance(whole, dict) else whole, inner, strict=False)]
+    return any(masked for masked, _ in found), len(inner) < len(whole) or any(clipped for _, clipped in found)
+
+
 class _Walk:
     """One pass over a nested value, with a budget that a cycle or a giant cannot exceed."""
 

@@ -26,7 +26,7 @@ def planned(
 ) -> Episode:
     """Make the plan of an episode's words, have it seen, and write it down before anything is done.
 
-    Without a yes the episode is `cancelled` with its plan, and can be resumed. Raises Refused, the episode ended as
+    Without a yes the episode is left `planned`, and can be resumed. Raises Refused, the episode ended as
     that, where the words come to nothing that fails.
     """
     try:
@@ -43,8 +43,7 @@ def planned(
     if not held.since:  # each step may take as many attempts as one task
         budget = replace(budget, attempts=budget.attempts * max(1, sum(each.now == "fails" for each in plan.steps)))
     if said is None:
-        left = f"planned, nothing done; `ratchet run --resume {held.id}` carries it out"
-        changes = {"status": "cancelled", "reason": left}
+        changes = {"status": "planned", "reason": "nothing was done yet", "ended_at": time.time()}
         return episodes.write(store, held, "planned", task=task, wish="", budget=budget, **changes)
     return replace(episodes.write(store, held, "planned", task=task, wish="", budget=budget), attempts=held.attempts)
 

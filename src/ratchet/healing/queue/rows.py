@@ -191,7 +191,7 @@ def retry(store: Store, task_id: str) -> QueuedTask:
     if task.under_way:
         raise Refused(f"task {task_id} is {task.state}: cancel it first, with POST /v1/tasks/{task_id}/cancel")
     held = store.get("episodes", task.episode) if task.episode else None
-    goes_on = held is not None and held.get("status") in ("running", "cancelled")
+    goes_on = held is not None and held.get("status") in ("running", "cancelled", "planned")
     return _sure(
         store,
         task,

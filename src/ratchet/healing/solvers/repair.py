@@ -399,7 +399,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
         standing="doubtful" if doubt else "sure",
-        evidence=f"{doubt}; {found.grounds.told()}" if doubt else found.grounds.told(),
+        evidence=f"{doubt};\n{found.grounds.told()}" if doubt else found.grounds.told(),
         note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
         memo=note_of(patch),
     )
@@ -409,17 +409,18 @@ def place_of(mark: Mapping[str, Json], contents: Mapping[str, bytes]) -> str:
     """Name where an edit is, by its function, too: lines move. `contents` are the files with it."""
     path, told = str(mark.get("path")), str(mark.get("line"))
     line = int(told) if told.isdecimal() else 0
+    at = f"at {path}:{line}" if line else f"in {path}"
     try:
         tree = ast.parse(contents.get(path, b""))
     except (SyntaxError, ValueError, RecursionError):
-        return f"at {path}:{line}"
+        return at
     around = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
     ]
     innermost = max(around, key=lambda node: node.lineno, default=None)
-    return f"in `{innermost.name}` at {path}:{line}" if innermost else f"at {path}:{line}"
+    return f"in `{innermost.name}` {at}" if innermost else at
 
 
 def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
@@ -454,7 +455,8 @@ def exhausted(found: SearchResult, most: int) -> str:
     else:
         end = "--candidates allows no more" if found.tried >= most else "there are no others"
     more = "give it more, or " if found.timed_out or found.tried >= most else ""
-    return f"none of {found.tried:,} small edits makes the check pass ({end}); {more}try another solver"
+    other = "for anything but one place of a Python file name --solver model or command:WORDS"
+    return f"none of {found.tried:,} small edits of Python makes the check pass ({end}); {more}{other}"
 
 
 def _count(value: Json) -> int:

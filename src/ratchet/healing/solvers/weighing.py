@@ -46,4 +46,4 @@ class Weighing:
         if not found.patches:
             return "", f"not weighed: {found.problem or 'the time was up'}"
         doubt = doubts(found, found.patches[0])
-        return "doubtful" if doubt else "sure", "; ".join(filter(None, (doubt, found.grounds.told())))
+        return "doubtful" if doubt else "sure", ";\n".join(filter(None, (doubt, found.grounds.told())))

@@ -88,7 +88,7 @@ class EpisodeShape(Shape):
 
     id: str = said("Names the episode.")
     status: str = said(
-        "running, passed, failed, budget, breaker, no_progress, cancelled, refused, flaky or already_passing."
+        "running, passed, failed, budget, breaker, no_progress, cancelled, refused, flaky, already_passing or planned."
     )
     reason: str = said("Why it ended so.", foreign="words")
     attempts: Sequence[AttemptShape] = said("In order.")

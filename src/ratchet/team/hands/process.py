@@ -226,7 +226,8 @@ def reply_from(answer: Row) -> WorkerReply:
             tokens=tokens,
             letters=told,
         )
-    return WorkerReply(value=answer.get("value"), cost_usd=usd, tokens=tokens, letters=told)
+    clipped = answer.get("clipped") is True
+    return WorkerReply(value=answer.get("value"), cost_usd=usd, tokens=tokens, letters=told, clipped=clipped)
 
 
 def target_of(function: Callable[..., object]) -> Row:

@@ -46,6 +46,8 @@ class WorkerReply:
     reported: bool = True
     letters: tuple[tuple[str, Json], ...] = ()
     """(to, body) of what it wrote to others."""
+    clipped: bool = False
+    """Whether the value is not all that the worker brought: it was read from where only a part was kept."""
 
     @property
     def said(self) -> str:

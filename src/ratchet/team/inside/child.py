@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 
-from ratchet.failures.redaction.text import redact_json, text_of
+from ratchet.failures.redaction.text import kept_how, redact_json, text_of
 from ratchet.team.handed import Handed, takes_context
 from ratchet.team.inside.marked import end_marked
 
@@ -133,7 +133,8 @@ def _answer(work: Work, request: Message) -> Message:
     if size > MOST_BYTES:
         answer = {"flood": size, "cost_usd": spent[0], "tokens": spent[1]}
     kept = {name: redact_json(held) if name in ("value", "letters") else held for name, held in answer.items()}
-    _keep(spool, kept)
+    whole, part = answer.get("value"), kept.get("value")
+    _keep(spool, {**kept, "clipped": whole != part and kept_how(whole, part)[1]})
     return answer
 
 

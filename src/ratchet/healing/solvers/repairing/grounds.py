@@ -59,30 +59,37 @@ class PatchGrounds:
     """Of these, the ones on which it says something else."""
 
     def doubts(self, families: Sequence[str]) -> Iterator[str]:
-        """Reasons to look twice at a patch of these families of edits; none: it is sure."""
+        """Reasons to look twice at a patch of these families of edits, each with what to do; none: it is sure."""
         if self.asked >= _FEW_INPUTS:
             if self.contradicted > _CONTRADICTIONS * self.asked:
-                yield f"the donors agree on another answer for {self.contradicted} of {self.asked} inputs"
+                differs = f"{self.contradicted} of {self.asked} inputs"
+                yield f"the donors agree on another answer for {differs} (look at both)"
             return
         if self.failing + self.passing < _FEW_TESTS and not self._keeps(families):
-            yield f"only {_count(self.failing + self.passing, 'test')} can tell"
+            few = _count(self.failing + self.passing, "test")
+            yield f"only {few} can tell (write one more of what it changes, and run again)"
         elif not self.passing and self.inputs < _FEW_INPUTS:
-            yield f"no test that passed runs it, and only {_count(self.inputs, 'input')} near theirs had an answer"
+            near = f"only {_count(self.inputs, 'input')} near theirs had an answer"
+            yield f"no test that passed runs it, and {near} (write a test of what works there, and run again)"
         elif self.failing + self.passing < _FEW_OF_MANY and self.kept < _KEPT * self.inputs:
             changed = f"{self.inputs - self.kept} of {self.inputs} answers near those of tests"
-            yield f"only {_count(self.failing + self.passing, 'test')} can tell, and it changes {changed}"
+            few = _count(self.failing + self.passing, "test")
+            yield f"only {few} can tell, and it changes {changed} (write a test of what is to stay, and run again)"
         if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
-            yield f"the case that it adds changes {self.turned} of {self.healthy} answers near those of tests that pass"
+            changed = f"{self.turned} of {self.healthy} answers near those of tests that pass"
+            yield f"the case that it adds changes {changed} (say in a test where it begins)"
         if self.share < _SHARE:
-            yield f"{_count(self.rivals, 'other patch', 'other patches')} that answer otherwise pass, too"
+            others = _count(self.rivals, "other patch", "other patches")
+            yield f"{others} that answer otherwise pass, too (say in a test which is meant)"
         elif self.split > 1 - _SHARE:
-            yield f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise; no test decides"
+            other = f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise"
+            yield f"{other}; no test decides (say in one which is meant)"
         if self.raising > _RAISING * self.inputs:
-            yield f"it raises for {_count(self.raising, 'input')} that had an answer"
+            yield f"it raises for {_count(self.raising, 'input')} that had an answer (look who calls it so)"
         if self.strange:
-            yield f"it returns another type of value for {_count(self.strange, 'input')}"
+            yield f"it returns another type of value for {_count(self.strange, 'input')} (look who uses it)"
         if DOUBTFUL.intersection(families) and not self.allies:
-            yield "it takes away, moves or turns round what was there"
+            yield "it takes away, moves or turns round what was there (ask why it was)"
 
     def _keeps(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other answer changes, though no new case is set apart for that."""

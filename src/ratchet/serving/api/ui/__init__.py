@@ -14,6 +14,7 @@ from ratchet.serving.api.ui import (
     patterns,
     sessions,
     settings,
+    teams,
     trials,
 )
 
@@ -26,6 +27,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     finding.router,
     settings.router,
     episodes.router,
+    teams.router,
     agents.router,
     login.router,
 )
