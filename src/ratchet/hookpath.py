@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
             raise ValueError(f"no such event of {client.name}; known: {', '.join(client.events)}")
         said, afterwards = _ROLES[role](home, client, role)
         if said:
-            _say(client.answer(event, said))
+            _say(_answer(client, event, said))
         if afterwards is not None:
             afterwards()
         _keep_expressions()
@@ -191,6 +191,8 @@ def _finished(home: str, client: Client, role: Role) -> Said:
         from ratchet.lessons import told
 
         noted = told.take(home, string_in(data, b"session_id"))
+        if role == "prompt":  # a person is there: nothing is to be ended
+            noted = noted.removeprefix(told.PAUSE)
     said, afterwards = _answered(home, client, role, data)
     return "\n".join(filter(None, (noted, said))), afterwards
 
@@ -220,6 +222,16 @@ def _answered(home: str, client: Client, role: Role, data: bytes) -> Said:
         circle = circling.told_of(home, event, before, session, [*map(bool, rows)])
         said = "\n".join(filter(None, (said, circle)))
     return said, None
+
+
+def _answer(client: Client, event: str, said: str) -> Row:
+    """The answer as the client takes it; a note of the overseer's may end the turn, as a person allowed it to."""
+    from ratchet.lessons import told
+
+    if not said.startswith(told.PAUSE):
+        return client.answer(event, said)
+    said = said[len(told.PAUSE) :]
+    return {**client.answer(event, said), **client.pause(said)}
 
 
 def _claimed(home: str, session: str, call: ClientCall, row: Row) -> bool:

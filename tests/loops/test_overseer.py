@@ -186,6 +186,20 @@ def test_a_session_of_a_coding_agent_gets_a_note_once(home: Path, tmp_path: Path
     assert told.take(str(home), path.stem) == ""
 
 
+def test_a_session_that_goes_on_all_the_same_is_paused_only_where_a_person_allowed_it(
+    home: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "user/.claude/projects/p/6f9a1c1e-0000-4000-8000-000000000001.jsonl"
+    transcript(path, 4)
+    (sight,) = CodingSessions(home, {"HOME": str(tmp_path / "user")}).sights(time.time())
+    assert next_action(("tell", "redirect"), sight.can, {"tell", "redirect"}) is None
+    assert next_action(("tell", "redirect"), sight.can, {"tell", "redirect", "pause"}) == "pause"
+    CodingSessions(home, {}).act(sight, "pause", judge(sight, time.time()))
+    note = told.take(str(home), path.stem)
+    assert note.startswith(told.PAUSE)
+    assert note.endswith("The overseer ended this turn, since it went on all the same. Say how to go on, and it does.")
+
+
 def test_a_session_that_rests_since_long_is_not_running(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "user/.claude/projects/p/s.jsonl"
     transcript(path, 4)

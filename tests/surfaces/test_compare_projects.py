@@ -32,6 +32,7 @@ def export_command(): ...
 def import_all(path):
     return path.suffix == ".csv" or path.name.endswith(".txt") or f"{path}.text"
 """
+START = '[project.scripts]\nshop = "pkg.cli:cli"\n'
 SERVER = """@app.get("/items")
 def items(): ...
 
@@ -42,6 +43,20 @@ def search(): ...
 
 parser.add_argument("--port", type=int)
 """
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"pkg/cli.py": CLI, "pyproject.toml": START},
+        {"pkg/cli.py": CLI, "pkg/__main__.py": "from pkg.cli import cli\n\ncli()\n"},
+        {"pkg/cli.py": CLI + '\n\nif __name__ == "__main__":\n    cli.main()\n'},
+    ],
+)
+def test_the_group_that_a_program_starts_is_no_command_of_it(texts: dict[str, str]) -> None:
+    below = CLI.replace("@click.group()\ndef cli", "@cli.group()\ndef items")
+    commands = {each.name for each in features({**texts, "pkg/items.py": below}) if each.kind == "command"}
+    assert commands == {"export", "import-all", "items", *(("shop",) if "pyproject.toml" in texts else ())}
 
 
 def test_each_feature_names_the_line_that_shows_it() -> None:

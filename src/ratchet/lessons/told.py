@@ -90,6 +90,10 @@ def is_eighth(home: str, session: str) -> bool:
         os.close(descriptor)
 
 
+PAUSE = "[pause] "
+"""What a note begins with that is to end the session's turn, where its client knows how."""
+
+
 def leave(home: str, session: str, note: str) -> None:
     """Leave a note for a session, which its next event takes along. A newer one takes the place of one that nobody has
     taken. Raises OSError."""

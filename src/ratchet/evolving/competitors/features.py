@@ -63,11 +63,11 @@ def features(texts: Mapping[str, str]) -> tuple[Feature, ...]:
     """The features of a project's files (path -> text): each once, at the first line that shows it. Tests, examples and
     foreign code are left out: what they use is not what the project offers."""
     found: dict[tuple[str, str], Feature] = {}
-    for path in sorted(texts, key=lambda each: (each.count("/"), each)):
-        if _APART.search(path) or _TEST_FILE.search(path):
-            continue
+    own = [path for path in texts if not (_APART.search(path) or _TEST_FILE.search(path))]
+    started = frozenset(name for path in own if path.endswith(_STARTERS) for name in _called(texts[path]))
+    for path in sorted(own, key=lambda each: (each.count("/"), each)):
         lines = texts[path].split("\n")
-        for kind, name, line in _of(path, texts[path], lines):
+        for kind, name, line in _of(path, texts[path], lines, started):
             shown = lines[line - 1].strip()[:160] if 0 < line <= len(lines) else ""
             made = Feature(kind=kind, name=name, file=path, line=line, shown=shown)
             found.setdefault((kind, name), made)
@@ -77,10 +77,10 @@ def features(texts: Mapping[str, str]) -> tuple[Feature, ...]:
 Found = tuple[FeatureKind, str, int]
 
 
-def _of(path: str, text: str, lines: Sequence[str]) -> Iterator[Found]:
+def _of(path: str, text: str, lines: Sequence[str], started: frozenset[str]) -> Iterator[Found]:
     pure = PurePosixPath(path)
     if pure.suffix == ".py" and not path.startswith("docs/"):
-        yield from _of_python(text)
+        yield from _of_python(text, started)
     elif pure.suffix in _SUFFIXES:
         for number, line in enumerate(lines, 1):
             for kind, pattern in _LINES[_SUFFIXES[pure.suffix]]:
@@ -100,15 +100,29 @@ def _named(kind: FeatureKind, name: str) -> str:
 # -- Python ------------------------------------------------------------------------------------------------------------
 
 
-def _of_python(text: str) -> Iterator[Found]:
+_CALLED = re.compile(r"(?<!def )(?<![\w.@])([A-Za-z_]\w*)(?:\.main)?\(")
+_ENTRY = re.compile(r"^\s*[\"']?[\w.-]+[\"']?\s*=\s*[\"'][\w.]+:([A-Za-z_]\w*)[\"']", re.MULTILINE)
+
+
+_STARTERS = ("__main__.py", "pyproject.toml", "setup.py", "setup.cfg")
+
+
+def _called(text: str) -> Iterator[str]:
+    """Names that a file calls, or names as a script's entry."""
+    for form in (_CALLED, _ENTRY):
+        yield from form.findall(text)
+
+
+def _of_python(text: str, started: frozenset[str]) -> Iterator[Found]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
+    started = started.union(_called(text))  # a group that is started is the program; the others are commands of it
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for decorator in node.decorator_list:
-                yield from _of_decorator(decorator, node)
+                yield from _of_decorator(decorator, node, started)
         elif isinstance(node, ast.Call):
             yield from _of_call(node)
             yield from _of_suffix(node)
@@ -136,13 +150,17 @@ def _format(node: ast.AST) -> Iterator[Found]:
             yield "format", ending[1], node.lineno
 
 
-def _of_decorator(decorator: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Found]:
+def _of_decorator(
+    decorator: ast.expr, function: ast.FunctionDef | ast.AsyncFunctionDef, started: frozenset[str]
+) -> Iterator[Found]:
     call = decorator if isinstance(decorator, ast.Call) else None
     name = _name(call.func if call else decorator)
     given = _text(call.args[0]) if call and call.args else ""
     named = next((_text(each.value) for each in call.keywords if each.arg == "name"), "") if call else ""
     # A name that is the function's own stands in its first line, not in the decorator's.
     line = decorator.lineno if given or named else function.lineno
+    if name == "group" and function.name in started and not (given or named):
+        return
     if name in ("command", "group"):
         own = function.name.removesuffix("_command").removesuffix("_cmd").replace("_", "-")
         yield "command", given or named or own, line

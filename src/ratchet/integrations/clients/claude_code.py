@@ -49,6 +49,7 @@ class ClaudeCodeClient(Client):
 
     name = "claude-code"
     title = "Claude Code"
+    can_pause = True
     folders = (".claude",)
     commands = ("claude",)
     events = _EVENTS

@@ -128,6 +128,8 @@ class Client:
     """Events before a step: hooked only where a proven lesson is to be told there, for the tools that it is about."""
     shell = "Bash"
     """Its shell, as the hooks' matcher names it."""
+    can_pause = False
+    """Whether an answer of its hooks can end a turn without denying a step."""
     matched: frozenset[str] = frozenset()
     """Events whose hooks take a matcher of tools."""
     commands: tuple[str, ...] = ()
@@ -258,6 +260,10 @@ class Client:
     def answer(self, event: str, context: str) -> Row:
         """A text for the model, as the client takes it."""
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
+
+    def pause(self, reason: str) -> Row:
+        """What an answer holds, besides, that ends the session's turn; nothing where the client has no such answer."""
+        return {"continue": False, "stopReason": reason} if self.can_pause else {}
 
 
 def alarming(data: bytes, mark: bytes = b'"tool_response":', named: bytes = b'"tool_name"') -> bool:

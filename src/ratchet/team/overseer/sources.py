@@ -57,7 +57,7 @@ class CodingSessions:
             calls=calls,
             steps=about.st_size,
             last_at=about.st_mtime,
-            can=frozenset({"tell", "redirect"}),
+            can=frozenset({"tell", "redirect", *(("pause",) if client.can_pause else ())}),
         )
 
     def act(self, sight: Sight, action: Action, judged: Sighted) -> str:
@@ -65,7 +65,7 @@ class CodingSessions:
         found = judged.found
         if action == "tell" and found is not None and not told.claimed(self._home, sight.id, f"circle  {found.key}"):
             return ""  # its hook has said so already, in the turn that closed the circle
-        told.leave(self._home, sight.id, said)
+        told.leave(self._home, sight.id, f"{told.PAUSE}{said}" if action == "pause" else said)
         return said
 
 
@@ -184,6 +184,8 @@ def worded(home: str, sight: Sight, action: Action, judged: Sighted) -> str:
             " This was said before, and it went on. Stop this line of work: say what you know about the cause, try a "
             "way that does not use this call, or ask the person."
         )
+    if action == "pause" and sight.kind == "session":
+        said += " The overseer ended this turn, since it went on all the same. Say how to go on, and it does."
     return said
 
 
