@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratchet.lessons import told
 from support.clients import Claude, where
-from support.provider import Call, Provider
+from support.provider import Call, Provider, Step
 
 SESSION = "6f9a1c1e-0000-4000-8000-000000000001"
 REASON = "the same failure for the 8th time: `make app`"
@@ -31,7 +31,7 @@ def test_a_pause_ends_the_turn_says_why_denies_nothing_and_the_session_goes_on_w
         printed = claude.session(provider, "--session-id", SESSION)
         assert len(provider.texts()) == 2, "no request follows the step"
         assert REASON in printed
-    steps = [_run("echo one"), _left(claude), "went on"]  # a script goes on by results
+    steps: list[Step] = [_run("echo one"), _left(claude), "went on"]  # a script goes on by results
     with Provider({"": steps}) as provider:
         printed = claude.session(provider, "--resume", SESSION, prompt="go on another way")
         assert "went on" in printed
