@@ -262,7 +262,7 @@ class Client:
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}
 
     def pause(self, reason: str) -> Row:
-        """What an answer holds, besides, that ends the session's turn; nothing where the client has no such answer."""
+        """Add to an answer what ends the session's turn; nothing where the client has no such answer."""
         return {"continue": False, "stopReason": reason} if self.can_pause else {}
 
 
