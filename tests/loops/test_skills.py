@@ -82,3 +82,14 @@ def test_a_check_that_holds_a_secret_leaves_no_script(bench: Bench) -> None:
     (standing,) = bench.runtime.cures.skills()
     assert CHECK not in standing.skill.files
     assert token not in "".join(standing.skill.files.values())
+
+
+def test_a_lesson_of_a_doubtful_change_says_so_to_whoever_approves_it(bench: Bench) -> None:
+    def doubtful(job: SolveJob) -> Solved:
+        job.workspace.write("calc.py", LONG.encode())
+        return Solved(status="proposed", candidates=1, standing="doubtful", evidence="only 1 test can tell")
+
+    healed = bench.heal(doubtful)
+    (lesson,) = [each for each in bench.runtime.lessons.list() if each.id in healed.learnt]
+    assert lesson.state == "candidate"
+    assert lesson.provenance.endswith("; doubtful: only 1 test can tell")

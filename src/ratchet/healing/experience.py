@@ -1,7 +1,8 @@
 """Memory of healing: lessons for the failure at hand, edits that passed before, and what an episode leaves behind.
 
 An episode that passed leaves a lesson with the cause, the change in general words and the change itself; one that did
-not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons.
+not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons; one whose
+change is doubtful says so to whoever is to approve it.
 """
 
 from __future__ import annotations
@@ -166,10 +167,15 @@ def _lesson(episode: Episode, text: str, literal: str, *, key: str, works: bool)
         "updated_at": now,
         "names": [*quoted_names(clean(first.output))],
         "reason": "",
-        "provenance": f"distilled from a healed task by {episode.solver}"
+        "provenance": f"distilled from a healed task by {episode.solver}{_doubted(episode)}"
         if works
         else "distilled from a task that failed",
     }
+
+
+def _doubted(episode: Episode) -> str:
+    last = episode.attempts[-1]
+    return f"; doubtful: {clean(last.evidence, 200)}" if last.standing == "doubtful" else ""
 
 
 def _with(held: Json, value: str) -> list[Json]:

@@ -343,3 +343,21 @@ def test_the_place_of_an_edit_is_told_by_function_and_line() -> None:
     edit = next(each for each in edits(program, lambda lines: lines[0] == 3) if each.before == "-")
     assert place_of(mark(edit), {"p.py": program.encoded((edit,))}) == "in `inner` at p.py:3"
     assert place_of(mark(edit), {"p.py": b"def ("}) == "at p.py:3"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "anywhere"),
+    [("'hello-world-2nd'", False), ("[1, 4]", False), ("7", False), ("''", True), ("None", True), ("'unknown'", True)],
+)
+def test_the_answer_to_one_question_of_a_test_is_offered_for_no_other(
+    tmp_path: Path, wanted: str, anywhere: bool
+) -> None:
+    (tmp_path / "test_slug.py").write_text(f"def test_it():\n    assert slug('Hello', 3) == {wanted}\n")
+    source = "def slug(title, most=40):\n    kind = 'unknown'\n    return title[:most] + kind\n"
+    program = Program("slug.py", source.encode())
+    program.expected = expected_of(["test_slug.py::test_it"], str(tmp_path))
+    texts = {applied(program.text, (edit,)) for edit in edits(program, lambda _lines: True)}
+    having = {text for text in texts if text.count(f"return {wanted}\n")}
+    cases = {text.split("if ", 1)[1].split(":")[0] for text in having if "if " in text}
+    assert {"not title", "title is None"} <= cases
+    assert ("most < 0" in cases) is anywhere

@@ -75,7 +75,10 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
     if not isinstance(function, FUNCTIONS):
         return
     ends = [f"raise {kind}({message!r})" for kind, message in _raised(p)]
-    ends += [f"return {value}" for value in asked.values if len(value) <= _SHORT]
+    values = [value for value in asked.values if len(value) <= _SHORT]
+    ends += [f"return {value}" for value in values]
+    # The answer to a test's one question is no rule: it is the answer to nothing at all, and to no other input.
+    single = {f"return {value}" for value in values if not _is_usual(p, value)}
     entry = node is _first(function)
     parameters = [name for name in _parameters(function) if name not in ("self", "cls")]
     if _yields(function):
@@ -84,9 +87,18 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
     heavy = 2.0 if entry else 0.3
     for name in [*parameters, *_fields_set(p, function)]:
         types = set(p.types_of(node, name))
+        nothing = (f"not {name}", f"{name} is None")
         for condition, weight in _conditions(name, types):
-            yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in ends if end != f"return {name}")
+            apart = {f"return {name}", *(() if condition in nothing else single)}
+            yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in ends if end not in apart)
     yield from ((end, 0.2) for end in ends if end.startswith("raise") and not entry)
+
+
+def _is_usual(p: Program, value: str) -> bool:
+    """Tell whether a value that a test expects may be a rule's answer: it is empty, True or -1, or the program itself
+    holds it."""
+    held = ast.literal_eval(value)
+    return not held or held in (True, -1) or any(isinstance(n, ast.Constant) and n.value == held for n in p.nodes)
 
 
 def _raised(p: Program) -> list[tuple[str, str]]:
