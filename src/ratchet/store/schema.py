@@ -229,8 +229,8 @@ _TABLES = (
         clustered=True,
         body=False,
     ),
-    # What a project's calls end in: by command or tool, file, model and hour. A row with a `finding` counts the runs
-    # that showed it, one with circumstances (`around`) the calls that it was for. A session's rows replace its former.
+    # A project's calls by their end. A row with a `finding` counts the runs that showed it, one with circumstances
+    # (`around`) the calls that it was for. A session's rows replace its former; session "" holds calls of none.
     Table(
         name="facts",
         key=("project", "session", "tool", "head", "file", "finding", "model", "hour", "around"),
