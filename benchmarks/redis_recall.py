@@ -36,7 +36,7 @@ from ratchet.store.sqlite import SqliteStore
 from recall import SHARED, enlarged
 from recall_sets import RecallSet, logs
 from support.postgres_server import PostgresServer, programs
-from support.redis_server import SearchRedis
+from support.redis_server import PLACE, SearchRedis
 
 ASKED, WARMING = 200, 50
 SAME = 0.98  # of the answers: a graph of vectors is an estimate, whose misses must be rare
@@ -142,6 +142,9 @@ def main() -> None:
     parser.add_argument("--loghub", type=Path, default=SHARED / "loghub")
     parser.add_argument("--index", choices=("flat", "hnsw"))
     given = parser.parse_args()
+    if not (PLACE / "bin" / "redis-server").exists():
+        print("redis_recall: left out, since no Redis with vector search is here; scripts/redis.sh brings it")
+        return
     held = logs(given.loghub)
     texts = [query.text for query in random.Random(2).sample(held.of("dev"), ASKED)]
     figures: list[Figure] = []
