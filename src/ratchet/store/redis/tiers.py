@@ -26,6 +26,7 @@ CHECKED_EVERY_S = 2.0
 """How old what another process wrote may be before it is found here, as for the copy that hooks read."""
 PATIENCE_S = 0.25
 """How long a reading operation brings what is missing; the rest waits for the next."""
+_TOLD_EVERY_S = 5.0  # of a rebuild: each look at what is missing reads the ids of all rows
 _NAME = "redis"
 _DROPPED = 500  # keys at once
 
@@ -62,7 +63,7 @@ class RedisTiers:
             self.server.wake()
             self.server.ask(partial(_drop, f"{self._placed(store)}:*"))
             self._forget()
-            while not self._catch_up(store, until=time.monotonic() + PATIENCE_S, algorithm=algorithm):
+            while not self._catch_up(store, until=time.monotonic() + _TOLD_EVERY_S, algorithm=algorithm):
                 done = self._states(store)
                 progress(sum(each.held for each in done), sum(each.rows for each in done), "rows")
             return self._states(store)
