@@ -248,6 +248,7 @@ def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell)
         (("watch-dir", "nowhere", "--once"), 2, "no such folder"),
         (("recal", "x"), 2, "did you mean `ratchet recall`?"),
         (("cost",), 2, "did you mean `ratchet sessions cost`?"),
+        (("heal",), 2, "did you mean `ratchet run`?"),
         (("sessions", "serch", "x"), 2, "did you mean `ratchet sessions search`?"),
         (("gate", "runs.tsv"), 2, "for a file: `ratchet gate keep runs.tsv`"),
         (("patterns", "--kind", "rate-limit"), 2, "did you mean rate_limit?"),

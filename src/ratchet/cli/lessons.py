@@ -11,7 +11,7 @@ import click
 from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.cure import cure
-from ratchet.cli.folders import project_option
+from ratchet.cli.folders import named_project_option, project_option
 from ratchet.cli.numbers import Finite
 from ratchet.cli.skills import skills
 from ratchet.errors import NotFound, UsageError
@@ -91,7 +91,7 @@ def words(every: bool, project: str | None, command_home: Path | None, as_json: 
 
 
 @lessons.command("facts")
-@project_option("Only those of this project folder.")
+@named_project_option("Only those of this project: its folder, or its name as it is printed.")
 @home_option
 @json_option
 def facts(project: str | None, command_home: Path | None, as_json: bool) -> None:

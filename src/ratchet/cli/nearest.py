@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,17 +10,22 @@ from pathlib import Path
 import click
 
 _SHOWN = 3
+_SENTENCE = 200
 
 
 def meant(ctx: click.Context, group: click.Group, word: str) -> str:
-    """Say which command was meant by a word that is none: those of that very name anywhere, one of a similar name in
-    the group, or for a file the command of the group that takes one; "" where nothing is near."""
+    """Say which command was meant by a word that is none: those of that very name anywhere, those of the group that say
+    the word of themselves, one of a similar name, or for a file the one that takes it; "" where nothing is near."""
     here = tuple(ctx.command_path.split()[1:])
     own = dict(_commands(ctx, group, here))
     root = ctx.find_root().command
     every = dict(_commands(ctx, root, (), deep=True)) if isinstance(root, click.Group) else own
     similar = get_close_matches(word, [path[-1] for path in own], n=1)
-    near = [path for path in every if path[-1] == word] or [path for path in own if path[-1] in similar]
+    near = (
+        [path for path in every if path[-1] == word]
+        or [path for path, command in own.items() if _says(command, word)]
+        or [path for path in own if path[-1] in similar]
+    )
     if near:
         said = " or ".join(f"`ratchet {' '.join(path)}`" for path in near[:_SHOWN])
         return f": did you mean {said}?"
@@ -29,6 +35,11 @@ def meant(ctx: click.Context, group: click.Group, word: str) -> str:
             if first is not None and first.required and isinstance(first.type, click.Path):
                 return f"; for a file: `ratchet {' '.join(path)} {word}`"
     return ""
+
+
+def _says(command: click.Command, word: str) -> bool:
+    """Tell whether a command's first sentence has a word: `heal`, `cost`."""
+    return word.lower() in re.findall(r"\w+", command.get_short_help_str(_SENTENCE).lower())
 
 
 def _commands(

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -314,7 +315,9 @@ def installed(
     if plugin is not None and not dry_run:
         click.echo(f"Try it: claude --plugin-dir {plugin}")
         click.echo("For a team: put the folder into a repository, then /plugin marketplace add OWNER/REPOSITORY")
-    elif not (dry_run or removed) and any(each.changed for each in done):
+    elif dry_run:
+        click.echo("Nothing was changed. To do it: the same without --dry-run.")
+    elif not removed and any(each.changed for each in done):
         click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
 
 
@@ -335,7 +338,7 @@ def _installed_in(done: Installed, *, dry_run: bool, removed: bool) -> None:
         return
     if dry_run:
         diff(done.diff)
-        line(f"would change {done.path}")
+        line(f"would {'change' if Path(done.path).exists() else 'create'} {done.path}")
         return
     line(f"{'taken out of' if removed else 'installed in'} {done.path}")
     if done.backup:
