@@ -28,7 +28,11 @@ def values(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 
 @pytest.mark.parametrize(
-    "frame", ["%s", "error: key %s was rejected", '{"a": "%s", "b": 1}', "x=%s;", "\\n%s\\n", "(%s)"]
+    "frame",
+    [
+        *("%s", "error: key %s was rejected", '{"a": "%s", "b": 1}', "x=%s;", "\\n%s\\n", "(%s)"),
+        *("+%s", "-%s\n+other", " a\n+%s\n b", "++%s", '{"diff": "a\\n+%s\\n"}', "\x1b[31m-%s\x1b[m"),
+    ],
 )
 def test_a_value_of_each_row_of_the_table_is_gone(values: ModuleType, frame: str) -> None:
     for row in TABLE:
@@ -57,6 +61,34 @@ def test_the_goal_is_reached_on_each_part_of_the_written_forms(values: ModuleTyp
 )
 def test_what_only_a_machine_can_have_made_is_hidden_wherever_it_stands(text: str) -> None:
     assert "R5tY2uI8oP4a" not in redact(text % "Zx9vB3nM1qW7eR5tY2uI8oP4aS6dF0gH")
+
+
+@pytest.mark.parametrize("sign", ["+", "-"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: correct horse battery staple\nnext",
+        "host: a\npass: hunter22x\nport: 1",
+        "password,user\nhunter22,bob",
+        "kind: Secret\ndata:\n  foo: c2VjcmV0dmFsdWU=\nlast: 1\n\n",
+        "a: 1\ntoken: |\n  abc def\n  ghi\nfoo: 1",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAaB3daB3d\n-----END RSA PRIVATE KEY-----\nlast",
+        "bob:s3cret!9@host.example.com",
+    ],
+)
+def test_a_line_of_a_diff_holds_no_more_than_the_line_without_its_sign(sign: str, text: str) -> None:
+    bare = redact(text)
+    assert bare != text
+    signed = "".join(sign + line if line else line for line in text.splitlines(keepends=True))
+    assert redact(signed) == "".join(sign + line for line in bare.splitlines(keepends=True))
+    assert redact(redact(signed)) == redact(signed)
+
+
+@pytest.mark.parametrize(
+    "text", ["--- a/key\n+++ b/key\n@@ -1 +1 @@\n-a\n+b\n \n+\n", "-rw-r--r-- 1 bob staff 3 a.txt\n", "5m-x\n" * 3, "+\x1b[1m" * 2_000, "- a\n- b\n", "--key\n"]
+)
+def test_a_diff_without_secrets_stays_byte_for_byte(text: str) -> None:
+    assert redact(text) == text
 
 
 def test_redacting_a_second_time_changes_nothing(values: ModuleType) -> None:

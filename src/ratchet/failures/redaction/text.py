@@ -47,6 +47,19 @@ LABEL = 200
 
 
 def _redacted(text: str) -> str:
+    if compiled(_SIGNED).search(text) is not None:
+        from ratchet.failures.redaction.diffs import apart, together
+
+        signs, bare = apart(text)  # a line of a diff is read without what the diff says of it, then as it stands
+        hidden = _settled(bare)
+        text = text if hidden == bare else together(signs, bare, hidden)
+    return _settled(text)
+
+
+_SIGNED = r"[+-](?:(?<![^\n].)|(?<=\\n.)|(?<=[0-9;]m.))(?! \S|\\?[\r\n]|\Z)"  # begins with what is rare
+
+
+def _settled(text: str) -> str:
     for _ in range(_PASSES):
         found = _redacted_once(text)
         if found == text or _TOUCHED.search(found) is None:
