@@ -356,8 +356,19 @@ class Runtime(Foundation):
         from ratchet.healing.models.prices import own_prices
         from ratchet.sessions.book import SessionBook
 
-        own = own_prices(self.config.model_prices)
-        return SessionBook(home=self.home, reading=self._read, recalling=self.recall, changed=self._decided, prices=own)
+        def cleared() -> list[str]:
+            from ratchet.improving.cures.book import clear
+
+            return clear(self._read(), self.guard, now=time.time())
+
+        return SessionBook(
+            home=self.home,
+            reading=self._read,
+            recalling=self.recall,
+            changed=self._decided,
+            cleared=cleared,
+            prices=own_prices(self.config.model_prices),
+        )
 
     def patterns(
         self,

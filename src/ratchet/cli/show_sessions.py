@@ -193,12 +193,14 @@ def forgotten(done: Forgotten) -> None:
     show.line(f"  {done.patterns:>9,} patterns and {len(done.lessons):,} lessons went with them")
     if done.kept_lessons:
         show.line(f"  {len(done.kept_lessons):>9,} lessons stay without that evidence")
+    for folder in done.folders:
+        show.line(f"LEFT: {folder}, a skill that was made of them and changed by a person: yours to delete")
     if done.left or done.traces:
         for table, count in done.left.items():
             show.line(f"LEFT: {count:,} rows of {table}")
         for name in done.traces:
             show.line(f"LEFT: {name} still names one of them; a journal goes once it is moved and nobody writes to it")
-    else:
+    elif not done.folders:
         show.line("proved: no row names them any more, and no file of the home does")
 
 

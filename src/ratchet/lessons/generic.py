@@ -35,6 +35,7 @@ def recount_generic(store: Store, changed: Iterable[Row], *, now: float) -> dict
         if made is None:
             if held is not None and not held.get("decided"):
                 store.delete("answers", {"lesson_id": lesson_id})
+                store.delete("skills", {"lesson": lesson_id})
                 store.delete("lessons", {"id": lesson_id})
         elif held is None or any(held.get(name) != value for name, value in made.items() if name != "updated_at"):
             put(store, made, held)

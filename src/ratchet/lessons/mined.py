@@ -345,6 +345,7 @@ def _evidence(basis: Sequence[Resolution]) -> list[Json]:
 def _forget(store: Store, lesson_id: str) -> None:
     """Delete a lesson whose evidence is gone: its sessions, read to their end, say otherwise."""
     store.delete("answers", {"lesson_id": lesson_id})
+    store.delete("skills", {"lesson": lesson_id})
     store.delete("lessons", {"id": lesson_id})
 
 

@@ -1,7 +1,8 @@
 """Forgets sessions: their rows, texts, index and evidence, and proves it by looking for what is left.
 
 Counts that they share with other sessions are taken back; a pattern that nobody else met goes, and a lesson that rests
-on nothing else. A lesson that a person decided about stays, without its evidence. What a client keeps of its own
+on nothing else. A lesson that a person decided about stays, without its evidence. A skill may hold any word of what its
+lesson rests on: it goes with all its versions, and can be made anew of what is left. What a client keeps of its own
 histories is the client's: they are not read again here.
 """
 
@@ -18,6 +19,7 @@ from ratchet.failures.patterns.merging import drop
 from ratchet.failures.patterns.sums import sum_anew
 from ratchet.lessons.exposure import mirror_path
 from ratchet.lessons.mined import recount
+from ratchet.lessons.skills.rows import drop as drop_skill
 from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.store.opening import STORE_NAME
@@ -63,7 +65,8 @@ _LEAST_NAME = 8  # characters; a shorter session's name is a word that stands an
 class Forgotten:
     """Rows that went by table, patterns that nobody else met, lessons that rested on nothing else, and lessons that
     stay without their evidence. `left` counts rows that still name a session, `traces` names files of the home in
-    which one of its ids still stands; both are empty when nothing is left."""
+    which one of its ids still stands, `folders` those of skills made of it that a person changed, which are theirs; all
+    are empty when nothing is left."""
 
     sessions: tuple[str, ...]
     removed: Mapping[str, int]
@@ -73,6 +76,7 @@ class Forgotten:
     left: Mapping[str, int]
     traces: tuple[str, ...]
     done: bool
+    folders: tuple[str, ...] = ()
 
 
 def forget(
@@ -83,9 +87,11 @@ def forget(
     before: float | None,
     dry_run: bool,
     changed: Callable[[], object],
+    cleared: Callable[[], Iterable[str]] = tuple,
 ) -> Forgotten:
     """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` only
-    counts; `changed` tells the hooks what lessons there are now. Sessions go one by one, each all or nothing: run
+    counts; `changed` tells the hooks what lessons there are now, `cleared` takes out of files what was made of those
+    that are gone, and gives the folders that stay. Sessions go one by one, each all or nothing: run
     again, it goes on. Raises StoreError."""
     if dry_run:
         return Forgotten(
@@ -103,6 +109,7 @@ def forget(
         _forget_one(store, session, tally)
     if before is not None:
         _forget_loose(store, before, tally)
+    folders = tuple(cleared())
     store.compact()
     _forget_hooks(home, sessions)
     changed()
@@ -115,6 +122,7 @@ def forget(
         left=_counted(store, sessions),
         traces=tuple(_traces(home, tally.sample, sessions)),
         done=True,
+        folders=folders,
     )
 
 
@@ -204,6 +212,7 @@ def _unteach(
     resting = {text_in(row, "id"): row for row in store.find("lessons").rows if _rests_on(row, session, ids)}
     recount(store, [*touched, *(f"said in {project}" for project in projects)])
     for lesson_id in touched | set(resting):
+        tally.add("skills", drop_skill(store, lesson_id))
         row = store.get("lessons", lesson_id)
         if row is None:
             tally.gone.add(lesson_id)

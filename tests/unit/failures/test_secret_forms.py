@@ -85,7 +85,15 @@ def test_a_line_of_a_diff_holds_no_more_than_the_line_without_its_sign(sign: str
 
 
 @pytest.mark.parametrize(
-    "text", ["--- a/key\n+++ b/key\n@@ -1 +1 @@\n-a\n+b\n \n+\n", "-rw-r--r-- 1 bob staff 3 a.txt\n", "5m-x\n" * 3, "+\x1b[1m" * 2_000, "- a\n- b\n", "--key\n"]
+    "text",
+    [
+        "--- a/key\n+++ b/key\n@@ -1 +1 @@\n-a\n+b\n \n+\n",
+        "-rw-r--r-- 1 bob staff 3 a.txt\n",
+        "5m-x\n" * 3,
+        "+\x1b[1m" * 2_000,
+        "- a\n- b\n",
+        "--key\n",
+    ],
 )
 def test_a_diff_without_secrets_stays_byte_for_byte(text: str) -> None:
     assert redact(text) == text

@@ -335,12 +335,14 @@ def test_a_process_that_is_killed_between_two_renames_leaves_what_the_next_one_m
     target = SkillFolder(tmp_path / "skills" / "mine")
     target.apply(target.plan({KEY: piece_of({MAIN: "one"})}))
     edit = target.plan({KEY: piece_of({MAIN: "two"})})
-    left = target.path.parent / ".ratchet-mine-x"
+    left = target.path.parent / ".ratchet-mine.x"
     left.mkdir()
+    other = target.path.parent / ".ratchet-mine-too.x"
+    (other / "old").mkdir(parents=True)
     target.path.rename(left / "old")
     target.apply(edit)
     assert (target.path / MAIN).read_text() == "two"
-    assert [each.name for each in target.path.parent.iterdir()] == ["mine"]
+    assert {each.name for each in target.path.parent.iterdir()} == {"mine", ".ratchet-mine-too.x"}
 
 
 def test_a_link_that_leads_out_of_the_project_is_not_written_through(tmp_path: Path) -> None:

@@ -108,6 +108,61 @@ def test_a_lesson_that_a_person_decided_about_stays_without_its_evidence(runtime
     assert (kept.text, kept.evidence, kept.example) == (lesson.text, (), "")
 
 
+@pytest.mark.parametrize("approved", [False, True])
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_skill_that_was_made_of_it_goes_with_its_versions_trials_and_folders(
+    runtime: Runtime, tmp_path: Path, approved: bool, changed: bool
+) -> None:
+    sessions = ("push-one", "push-two", "push-three")
+    runtime.learn([pushed(tmp_path / f"{each}.jsonl", each) for each in sessions])
+    (lesson,) = runtime.lessons.list()
+    if approved:
+        runtime.lessons.approve(lesson.id)
+    runtime.cures.make_skill(lesson.id, name="push-it")
+    (tmp_path / "proj" / ".git").mkdir(parents=True)
+    runtime.cures.export_skill("push-it", tmp_path / "proj")
+    folder = tmp_path / "proj" / ".claude" / "skills" / "push-it"
+    if changed:
+        (folder / "SKILL.md").write_text("mine now")
+    done = [runtime.sessions.forget(each) for each in sessions]
+    assert sum(each.removed.get("skills", 0) for each in done) == 1
+    assert runtime.store.find("skills").rows == []
+    (trial,) = runtime.store.find("trials").rows
+    assert (trial["state"], trial["edit"], trial["base"]) == ("undecided", {}, {})
+    assert "upstream" not in str(trial)
+    assert folder.exists() is changed
+    assert [folder for each in done for folder in each.folders] == ([str(folder)] if changed else [])
+    assert runtime.cures.skills() == ()
+    assert runtime.cures.look() == ()
+    if approved:
+        assert runtime.lessons.show(lesson.id).skill == ""
+        assert runtime.cures.make_skill(lesson.id).version == 1, "of what is left of it"
+
+
+@pytest.mark.sqlite
+def test_no_word_of_a_skill_is_left_in_the_files(runtime: Runtime, tmp_path: Path) -> None:
+    path = pushed(tmp_path / "push.jsonl", "push-one")
+    path.write_text(path.read_text().replace("origin topic", "origin hush-hush-branch"))
+    runtime.learn([path])
+    (lesson,) = runtime.lessons.list()
+    runtime.lessons.approve(lesson.id, do="Push with -u.")
+    runtime.cures.make_skill(lesson.id, name="push-it")
+    runtime.cures.export_skill("push-it", tmp_path)
+    runtime.sessions.forget("push-one")
+    assert b"hush-hush" not in b"".join(p.read_bytes() for p in (tmp_path / "home").rglob("*") if p.is_file())
+
+
+def test_a_skill_whose_lesson_is_gone_hides_no_other(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.learn([pushed(tmp_path / "push.jsonl", "push")])
+    (lesson,) = runtime.lessons.list()
+    runtime.lessons.approve(lesson.id)
+    runtime.cures.make_skill(lesson.id, name="push-it")
+    runtime.store.delete("lessons", {"id": lesson.id})
+    assert runtime.cures.skills() == ()
+    with pytest.raises(NotFound, match="no skill push-it"):
+        runtime.cures.show_skill("push-it")
+
+
 def test_a_project_and_a_time_are_forgotten_whole(runtime: Runtime, tmp_path: Path) -> None:
     runtime.record("bot", ok=True, session="s1", project="/elsewhere", started_at=1e9)
     runtime.record("bot", error="old and alone", started_at=1e9)

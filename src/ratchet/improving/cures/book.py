@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ratchet.errors import Conflict, NotFound, Refused
@@ -14,13 +15,13 @@ from ratchet.improving.cures.skills import Healed, SkillStanding
 from ratchet.improving.targets.pieces import KEY
 from ratchet.improving.targets.skill_folder import PREFIX, SkillFolder, piece_of
 from ratchet.improving.trials.guard import Guard
-from ratchet.improving.trials.trials import OPEN, trials
+from ratchet.improving.trials.trials import OPEN, trials, write
 from ratchet.lessons.skills import reading, rows
 from ratchet.lessons.skills.places import WRITTEN, Taker
 from ratchet.lessons.skills.reading import FoundSkill, ReadSkills
 from ratchet.lessons.skills.skill import Skill
 from ratchet.ports import Store
-from ratchet.records import Change, Json, Lesson, Row, Scope, Trial, text_in, whole_in
+from ratchet.records import Change, Json, Lesson, Row, Scope, Trial, TrialState, text_in, whole_in
 
 FIX = "cure"
 """The class of such changes (`Change.fix`)."""
@@ -204,7 +205,34 @@ def look(store: Store, guard: Guard, *, now: float) -> list[Trial]:
         lesson = store.get("lessons", held.change.origin) or {}
         if held.change.target.startswith(PREFIX) and lesson.get("state") in ("retired", "quarantined"):
             settled += skills.taken_out(store, guard, held.change.origin, reason="its lesson was retired", now=now)
+    clear(store, guard, now=now)
     return settled
+
+
+def clear(store: Store, guard: Guard, *, now: float) -> list[str]:
+    """Take out of files what became of lessons and skills that are gone, and what their trials say of it; return the
+    folders of skills that stay, since a person changed them or another process writes there."""
+    stay = []
+    for held in trials(store):
+        target, origin = held.change.target, held.change.origin
+        if held.change.fix != FIX or not held.change.new:
+            continue
+        is_skill = target.startswith(PREFIX)
+        if store.get("lessons", origin) is not None and not (is_skill and rows.newest(store, origin) is None):
+            continue
+        try:
+            if held.state in OPEN:
+                held = guard.stop(held.id, now=now, reason="what it was made of is gone")
+            elif held.state == "kept":
+                guard.take_back(held.id, now=now)
+        except (Conflict, Refused):  # another process was quicker, or an editor: the next look does it
+            stay += [target.removeprefix(PREFIX)] if is_skill else []
+            continue
+        if is_skill and SkillFolder(Path(target.removeprefix(PREFIX))).is_there():
+            stay.append(target.removeprefix(PREFIX))
+        state: TrialState = "reverted" if held.state == "kept" else held.state
+        write(store, held, state=state, change=replace(held.change, new={}), edit={}, base={})
+    return sorted(set(stay))
 
 
 def notes_by_themselves(store: Store, guard: Guard, *, now: float) -> list[Trial]:

@@ -38,6 +38,10 @@ class SkillFolder:
     def name(self) -> str:
         return f"{PREFIX}{self.path}"
 
+    def is_there(self) -> bool:
+        """Tell whether anything has that name, whoever put it there."""
+        return os.path.lexists(self.path)
+
     def read(self) -> Held:
         held = self._held()
         return Held(values=_values(held), version=_version(held))
@@ -124,7 +128,7 @@ class SkillFolder:
 
     @property
     def _prefix(self) -> str:
-        return f".ratchet-{self.path.name}-"
+        return f".ratchet-{self.path.name}."  # no name has a dot: `mine` is not the beginning of `mine-too`
 
     def _mend(self, above: Path) -> None:
         """Finish what a process left that was killed between two renames."""

@@ -62,14 +62,24 @@ def newest(store: Store, lesson_id: str) -> Skill | None:
     return _skill_of(rows[0]) if rows else None
 
 
+def drop(store: Store, lesson_id: str) -> int:
+    """Delete every version of a lesson's skill, and its name in the lesson; return how many there were."""
+    count = store.delete("skills", {"lesson": lesson_id})
+    lesson = store.get("lessons", lesson_id)
+    if count and lesson is not None:
+        store.swap("lessons", lesson_id, whole_in(lesson, "revision"), {**lesson, "skill": "", "steps": []})
+    return count
+
+
 def listed(store: Store) -> list[Skill]:
-    """The newest version of every skill, by name."""
+    """The newest version of every skill, by name; none whose lesson is gone."""
     found: dict[str, Row] = {}
     for row in store.find("skills").rows:
         held = found.get(str(row["lesson"]))
         if held is None or whole_in(held, "version") < whole_in(row, "version"):
             found[str(row["lesson"])] = row
-    return sorted(map(_skill_of, found.values()), key=lambda each: (each.name, each.lesson))
+    there = (row for lesson, row in found.items() if store.get("lessons", lesson) is not None)
+    return sorted(map(_skill_of, there), key=lambda each: (each.name, each.lesson))
 
 
 def named(store: Store, asked: str) -> Skill:

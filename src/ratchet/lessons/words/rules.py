@@ -188,6 +188,7 @@ def _recount(store: Store, project: str, now: float) -> int:
                 noted(store, lesson_id, "candidate", "a person said so", now)
     for row in held:
         if str(row["id"]) not in kept and not row.get("decided"):
+            store.delete("skills", {"lesson": str(row["id"])})
             store.delete("lessons", {"id": str(row["id"])})
     return len(kept - {str(row["id"]) for row in held if row.get("decided")})
 

@@ -121,6 +121,7 @@ class ForgottenShape(Shape):
     kept_lessons: list[str] = said("Lessons that stay without that evidence.")
     left: dict[str, int] = said("Rows that still name one of the sessions, by table; empty: none.")
     traces: list[str] = said("Files of the home in which one of the ids still stands; empty: none.")
+    folders: list[str] = said("Folders of skills made of them that a person changed; empty: none.", foreign="name")
     done: bool = said("False: it was only counted.")
 
 
