@@ -238,6 +238,9 @@ class Runtime(Foundation):
         publish_triggers(self.store, self.home)
         self.publish()
 
+    def _forgot(self) -> Sequence[str]:
+        return self.cures.clear()
+
     def publish(self) -> float:
         """Tell the hooks about the lessons; return the share that new sessions withhold."""
         from ratchet.lessons import delivery as deliver
@@ -356,19 +359,8 @@ class Runtime(Foundation):
         from ratchet.healing.models.prices import own_prices
         from ratchet.sessions.book import SessionBook
 
-        def cleared() -> list[str]:
-            from ratchet.improving.cures.book import clear
-
-            return clear(self._read(), self.guard, now=time.time())
-
-        return SessionBook(
-            home=self.home,
-            reading=self._read,
-            recalling=self.recall,
-            changed=self._decided,
-            cleared=cleared,
-            prices=own_prices(self.config.model_prices),
-        )
+        own = own_prices(self.config.model_prices)
+        return SessionBook(home=self.home, reading=self._read, recalling=self.recall, changed=self._forgot, prices=own)
 
     def patterns(
         self,

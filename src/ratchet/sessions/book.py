@@ -33,8 +33,8 @@ _DAY_S = 86_400.0
 
 class SessionBook:
     """The sessions of one store. `reading` gives the store after what was recorded is in it, `recalling` what is known
-    to fix a text, `changed` is called once lessons went, `cleared` to take what became of them out of files (it gives
-    the folders that stay); `prices` are a person's own, by model, in USD for a million
+    to fix a text, `changed` is called once lessons went: it takes what became of them out of files, tells the hooks,
+    and gives the folders that stay; `prices` are a person's own, by model, in USD for a million
     tokens sent and received."""
 
     def __init__(
@@ -43,15 +43,13 @@ class SessionBook:
         home: Path,
         reading: Callable[[], Store],
         recalling: Callable[[str], Recalled],
-        changed: Callable[[], object],
-        cleared: Callable[[], Sequence[str]] = tuple,
+        changed: Callable[[], Sequence[str]],
         prices: Mapping[str, tuple[float, float]],
     ) -> None:
         self._home = home
         self._reading = reading
         self._recalling = recalling
         self._changed = changed
-        self._cleared = cleared
         self._prices = Prices(prices)
 
     def list(
@@ -206,9 +204,7 @@ class SessionBook:
         store = self._reading()
         wanted = _wanted(store, what, before)
         loose = None if what else before
-        return forget(
-            store, self._home, wanted, before=loose, dry_run=dry_run, changed=self._changed, cleared=self._cleared
-        )
+        return forget(store, self._home, wanted, before=loose, dry_run=dry_run, changed=self._changed)
 
     def check(self, progress: Progress) -> Checked:
         """Read every history again and compare it with what is kept of it. Changes nothing."""

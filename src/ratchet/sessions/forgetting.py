@@ -86,12 +86,11 @@ def forget(
     *,
     before: float | None,
     dry_run: bool,
-    changed: Callable[[], object],
-    cleared: Callable[[], Iterable[str]] = tuple,
+    changed: Callable[[], Sequence[str]],
 ) -> Forgotten:
     """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` only
-    counts; `changed` tells the hooks what lessons there are now, `cleared` takes out of files what was made of those
-    that are gone, and gives the folders that stay. Sessions go one by one, each all or nothing: run
+    counts; `changed` takes out of files what was made of lessons that are gone, tells the hooks which there are now,
+    and gives the folders that stay. Sessions go one by one, each all or nothing: run
     again, it goes on. Raises StoreError."""
     if dry_run:
         return Forgotten(
@@ -109,10 +108,9 @@ def forget(
         _forget_one(store, session, tally)
     if before is not None:
         _forget_loose(store, before, tally)
-    folders = tuple(cleared())
-    store.compact()
     _forget_hooks(home, sessions)
-    changed()
+    folders = tuple(changed())
+    store.compact()
     return Forgotten(
         sessions=tuple(sessions),
         removed={name: count for name, count in tally.removed.items() if count},

@@ -101,6 +101,13 @@ class CureBook:
         """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
         return tuple(look(self._reading(), self._guard(), now=time.time()))
 
+    def clear(self) -> tuple[str, ...]:
+        """Take out of files what became of lessons and skills that are gone, and blank their trials; return the folders
+        of skills that stay, since a person changed them."""
+        left = clear(self._reading(), self._guard(), now=time.time())
+        self._changed()
+        return tuple(left)
+
     # -- skills --------------------------------------------------------------------------------------------------------
 
     def skills(self) -> tuple[SkillStanding, ...]:
