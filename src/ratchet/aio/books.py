@@ -121,6 +121,12 @@ class AsyncCureBook:
         """Look at every cure on trial: keep what helps, take out what does not. Those that were settled."""
         return await asyncio.to_thread(lambda: self._held().look())
 
+    async def clear(self) -> tuple[str, ...]:
+        """Take out of files what became of lessons and skills that are gone, and blank their trials; return the folders
+        of skills that stay, since a person changed them.
+        """
+        return await asyncio.to_thread(lambda: self._held().clear())
+
     async def skills(self) -> tuple[SkillStanding, ...]:
         """List skills by name, each with its lesson, the folders that it was exported to and how it does there."""
         return await asyncio.to_thread(lambda: self._held().skills())
