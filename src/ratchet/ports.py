@@ -85,6 +85,9 @@ class Store(Protocol):
     def delete(self, table: str, where: Where) -> int:
         """Delete the rows that `find` would give; how many there were. Raises UsageError without a condition."""
 
+    def derive(self) -> None:
+        """Make anew, in one transaction, what is only computed from other rows: sums, and the terms of patterns."""
+
     def compact(self) -> None:
         """Give the space of deleted rows back to the disk. May take as long as reading everything."""
 

@@ -31,6 +31,7 @@ from ratchet.recording.sources.homes import known_homes
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
 from ratchet.store.address import masked
+from ratchet.store.deriving import differing
 from ratchet.store.redis.beside import StoreBesideRedis
 from ratchet.store.sqlite import SqliteStore, remedy_of
 
@@ -52,6 +53,7 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
     yield _looked("settings", lambda: _settings(config, environ))
     yield _looked("home", lambda: _home(home))
     yield _looked("store", lambda: _database(config) if config.database_url else _store(store))
+    yield _looked("sums", lambda: _sums(config))
     if config.redis_url:
         yield _looked("redis", lambda: _redis(config))
     yield _looked("journal", lambda: _journal(home))
@@ -130,6 +132,25 @@ def _database(config: Config) -> Check:
     mirror = Path(exposure.mirror_path(str(config.home)))
     told = f"hooks read {mirror}" if mirror.exists() else "hooks know no lesson of it yet"
     return Check(name="store", ok=True, found=f"{stores.shown(config)} answers: {found}; {told}")
+
+
+def _sums(config: Config) -> Check:
+    """What pages read instead of every row: whether it agrees with the rows. Older code that was open during an upgrade
+    leaves it behind."""
+    try:
+        store = stores.readable(config)
+    except RatchetError:  # said by the check of the store
+        store = None
+    if store is None:
+        return Check(name="sums", ok=True, found="nothing to compare yet")
+    try:
+        wrong = differing(store)
+    finally:
+        store.close()
+    if not wrong:
+        return Check(name="sums", ok=True, found="what is summed up agrees with its rows")
+    found = f"not what their rows come to: {', '.join(wrong)}; a process of an older Ratchet has written"
+    return Check(name="sums", ok=False, found=found, remedy="end old processes, then `ratchet doctor --mend`")
 
 
 def _redis(config: Config) -> Check:

@@ -13,16 +13,19 @@ from ratchet.cli.app import home_option, json_option, opened
 
 @click.command()
 @click.option("--deep", is_flag=True, help="Read every history again, and compare the store with it.")
+@click.option("--mend", is_flag=True, help="First sum up anew what pages and lists read.")
 @home_option
 @json_option
-def doctor(deep: bool, command_home: Path | None, as_json: bool) -> None:
+def doctor(deep: bool, mend: bool, command_home: Path | None, as_json: bool) -> None:
     """Check what is set up, what is wrong, and what to do.
 
-    Exit code 1 if something is wrong.
+    Nothing is changed without --mend. Exit code 1 if something is wrong.
     """
     from ratchet.cli import shapes, show
     from ratchet.cli.doctor import examine
 
+    if mend:
+        opened(command_home).store.derive()
     if deep:
         _deep(command_home, as_json)
         return

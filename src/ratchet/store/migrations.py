@@ -170,6 +170,22 @@ def check(connection: sqlite3.Connection, path: str, *, version: int = VERSION) 
         )
 
 
+def need_layout(connection: sqlite3.Connection, path: str, *, version: int = VERSION) -> None:
+    """Raise StoreError when the database has another layout by now. Call it in each transaction that writes: code that
+    does not know a layout leaves out what it keeps, and nobody would notice."""
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found != version:
+        raise moved_on(path, found, version)
+
+
+def moved_on(shown: str, found: int, version: int) -> StoreError:
+    """Make the error of a process whose store was brought to another layout while it was open."""
+    return StoreError(
+        f"{shown} was brought to layout {found} while this process was open, which knows {version}: nothing was "
+        "written; restart it with the Ratchet that is installed now (what it recorded waits in the journal)"
+    )
+
+
 def _found(connection: sqlite3.Connection, path: str, version: int) -> int:
     """The version of the database (0: empty)."""
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
 from ratchet.store.address import is_database, masked
+from ratchet.store.schema import VERSION
 from ratchet.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -45,6 +46,19 @@ def opened_at(place: str) -> Store:
     from ratchet.store.postgres import PostgresStore  # an extra
 
     return PostgresStore(place)
+
+
+def readable(config: Config) -> Store | None:
+    """The store of these settings to read from, left as it is; None where it is not there, or of another layout.
+    Raises StoreError, UsageError, Refused."""
+    if not config.database_url:
+        path = config.home / STORE_NAME
+        return SqliteStore(path, readonly=True) if path.exists() else None
+    _need_driver(config.database_url)
+    from ratchet.store.postgres import looked_at
+
+    _, layout, _ = looked_at(config.database_url, "outcomes")
+    return opened_at(config.database_url) if layout == VERSION else None
 
 
 def looked_at(url: str) -> str:

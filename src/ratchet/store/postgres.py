@@ -22,10 +22,11 @@ from ratchet.store import postgres_terms, sql
 from ratchet.store import rows as codec
 from ratchet.store.declaring import Table
 from ratchet.store.listening import CHANNEL, Listening
+from ratchet.store.migrations import moved_on
 from ratchet.store.postgres_connections import OLDEST, Connection, Connections, HeldConnection
-from ratchet.store.postgres_layout import BEGIN, layout_of, migrate
+from ratchet.store.postgres_layout import ASK_LAYOUT, BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
-from ratchet.store.schema import TABLES, table_of
+from ratchet.store.schema import TABLES, VERSION, table_of
 from ratchet.store.search import asked_words, searched, worded
 from ratchet.store.sql import POSTGRES
 
@@ -67,9 +68,11 @@ class PostgresStore:
             finally:
                 held.depth -= 1
             return
-        held = self._connections.begin(BEGIN)
+        held, layout = self._connections.begin(f"{BEGIN}; {ASK_LAYOUT}")
         held.depth, held.wrote = 1, False
         try:
+            if layout != VERSION:
+                raise moved_on(self.shown, layout, VERSION)
             yield
             with self._connections.translated():
                 held.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if held.wrote else "COMMIT")
@@ -206,6 +209,12 @@ class PostgresStore:
         text, values = sql.delete(declared, fitted_where(declared, where) or {}, POSTGRES)
         with self._writing() as held:
             return held.connection.execute(text, values).rowcount
+
+    def derive(self) -> None:
+        from ratchet.store.deriving import derive
+
+        with self._writing() as held:
+            derive(held.connection, "%s")
 
     def compact(self) -> None:
         """Let the server reuse the space, without a lock that anybody would wait for; it gives back what lies at the

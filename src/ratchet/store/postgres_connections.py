@@ -112,14 +112,22 @@ class Connections:
         with self.translated():
             return self._again(lambda held: held.connection.execute(text, values).fetchall())
 
-    def begin(self, text: str) -> HeldConnection:
-        """This thread's connection with a transaction begun on it."""
+    def begin(self, text: str) -> tuple[HeldConnection, int]:
+        """This thread's connection with a transaction begun on it, and the number that the last statement asked for."""
 
-        def begin(held: HeldConnection) -> HeldConnection:
+        def begin(held: HeldConnection) -> tuple[HeldConnection, int]:
             if held.connection.info.transaction_status != TransactionStatus.IDLE:
                 held.connection.execute("ROLLBACK")  # an interrupt came between BEGIN and what follows it
-            held.connection.execute(text)
-            return held
+            try:
+                cursor = held.connection.execute(text)
+            except psycopg.Error:
+                if not held.connection.closed:
+                    held.connection.execute("ROLLBACK")  # or this thread could not even read
+                raise
+            while cursor.nextset():
+                pass
+            row = cursor.fetchone()
+            return held, int(str(row[0])) if row and row[0] is not None else 0
 
         with self.translated():
             return self._again(begin)

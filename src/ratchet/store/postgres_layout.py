@@ -30,6 +30,7 @@ savepoint lets a first write that is refused be tried in another way, and saves 
 
 _SQL_TYPES = {"text": 'text COLLATE "C"', "int": "bigint", "real": "double precision", "bool": "smallint"}
 _MARK = "ratchet_layout"
+ASK_LAYOUT = f"SELECT max(version) FROM {_MARK}"
 _ROW_NUMBER = '"rowid_" bigint GENERATED ALWAYS AS IDENTITY UNIQUE'
 
 
@@ -85,7 +86,7 @@ def _found(connection: Connection, shown: str, tables: tuple[Table, ...], versio
                 "schema of its own by ?options=-csearch_path%3DNAME at the end of the address"
             )
         return 0
-    row = connection.execute(f"SELECT max(version) FROM {_MARK}").fetchone()
+    row = connection.execute(ASK_LAYOUT).fetchone()
     found = int(str(row[0])) if row and row[0] is not None else 0
     if found > version:
         raise StoreError(

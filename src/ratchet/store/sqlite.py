@@ -22,7 +22,7 @@ from ratchet.ids import uuid7
 from ratchet.store import rows as codec
 from ratchet.store import search, sql
 from ratchet.store.listening import Polling
-from ratchet.store.migrations import check, migrate
+from ratchet.store.migrations import check, migrate, need_layout
 from ratchet.store.schema import TABLES, table_of
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class SqliteStore:
             run("BEGIN IMMEDIATE")
         held.depth = 1
         try:
+            with self._translated():
+                need_layout(held.connection, str(self.path))
             yield
             with self._translated():
                 run("COMMIT")
@@ -225,6 +227,12 @@ class SqliteStore:
         text, values = sql.delete(table_of(table), where)
         with self.transaction(), self._translated():
             return self._held().connection.execute(text, values).rowcount
+
+    def derive(self) -> None:
+        from ratchet.store.deriving import derive
+
+        with self.transaction(), self._translated():
+            derive(self._held().connection, "?")
 
     def compact(self) -> None:
         with self._translated():

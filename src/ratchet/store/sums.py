@@ -14,6 +14,7 @@ from ratchet.failures.intent import call_name
 from ratchet.failures.patterns.ruled import is_rule
 from ratchet.records import Json, Row, number_in, text_in, whole_in
 from ratchet.store.schema import TABLES
+from ratchet.store.sum_tables import SUM_TABLES
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
@@ -153,7 +154,9 @@ def _less(row: Row, old: Row, key: Sequence[str]) -> Row:
 
 
 def fill_sums(connection: Executing, mark: str) -> None:
-    """Sum up what there is (layout 18)."""
+    """Sum up what there is, in the place of what was summed up of it (layout 18)."""
+    for table in SUM_TABLES:
+        connection.execute(f'DELETE FROM "{table.name}"')
     connection.execute('DROP INDEX IF EXISTS "facts_by_session"')
     for source, target, summed, add in (
         ("facts", "fact_days", fact_days, add_fact),

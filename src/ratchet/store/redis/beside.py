@@ -100,6 +100,10 @@ class StoreBesideRedis:
     def delete(self, table: str, where: Where) -> int:
         return self.store.delete(table, where)
 
+    def derive(self) -> None:
+        self.tiers.written("patterns")
+        self.store.derive()
+
     def compact(self) -> None:
         self.store.compact()
 
