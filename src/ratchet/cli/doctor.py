@@ -135,8 +135,8 @@ def _database(config: Config) -> Check:
 
 
 def _sums(config: Config) -> Check:
-    """What pages read instead of every row: whether it agrees with the rows. Older code that was open during an upgrade
-    leaves it behind."""
+    """Sums that pages read instead of every row, compared with the rows. Older code that was open during an upgrade
+    leaves them behind."""
     try:
         store = stores.readable(config)
     except RatchetError:  # said by the check of the store
