@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.serving.services.closing import asking
 from ratchet.serving.services.known import SERVICES, Launch
 
 Ratchet = Callable[..., subprocess.CompletedProcess[str]]
@@ -93,6 +94,66 @@ def test_nobody_comes_in_without_the_password_that_only_this_user_reads(
     for wrong in (found["url"].partition("?")[0], found["url"].replace("ratchet@", "ratchet:guess@").partition("?")[0]):
         with pytest.raises(psycopg.OperationalError, match="password"):
             psycopg.connect(wrong)
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_database_that_let_everybody_in_asks_for_the_password_and_keeps_its_rows(
+    ratchet: Ratchet, home: Path, tmp_path: Path, running: bool
+) -> None:
+    """As older services made it: rules that trust, no password anywhere; it may still be up."""
+    launch = SERVICES["database"].launch(tmp_path, tmp_path, 1, "")
+    if not isinstance(launch, Launch):
+        pytest.skip(launch)
+    psycopg = pytest.importorskip("psycopg")
+    port = free_port()
+    words = ("up", "database", "--port", f"database={port}", "--json")
+    (found,) = json.loads(ratchet(*words).stdout)
+    with psycopg.connect(found["url"]) as opened:
+        (folder,) = opened.execute("SHOW data_directory").fetchone()
+        opened.execute("CREATE TABLE kept AS SELECT 42 AS n")
+        opened.execute("ALTER USER ratchet PASSWORD NULL")
+    place, data = home / "services" / "database", Path(folder)
+    assert not (data.parent / "first").exists()  # told to initdb, and to nobody after it
+    if not running:
+        ratchet("down", "database")
+    rules = (data / "pg_hba.conf").read_text()
+    (data / "pg_hba.conf").write_text(rules.replace("scram-sha-256", "trust"))
+    (place / "password").unlink()
+    (place / "pgpass").unlink()
+    (data.parent / "first").write_text("of an older Ratchet")
+
+    said = ratchet(*words)
+    assert said.returncode == 0, said.stderr
+    (found,) = json.loads(said.stdout)
+    kept = [line for line in rules.splitlines() if not line.startswith("#")]
+    assert [line for line in (data / "pg_hba.conf").read_text().splitlines() if not line.startswith("#")] == kept
+    assert not (data.parent / "first").exists()
+    assert (place / "password").read_text() not in (place / "log").read_text()
+    with psycopg.connect(found["url"]) as opened:
+        assert opened.execute("SELECT n FROM kept").fetchone() == (42,)
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(found["url"].partition("?")[0])
+    assert json.loads(ratchet(*words).stdout)[0]["pid"] == found["pid"]  # once is enough
+
+
+def test_rules_that_let_everybody_in_are_found_by_their_method_alone() -> None:
+    rules = """\
+# local all all trust
+local   all   all                 trust
+host all all 127.0.0.1/32 trust  # we trust
+host all all 10.0.0.1 255.0.0.0 trust
+host trust trust ::1/128 md5
+hostssl "my db" trust ::1/128 ldap ldapserver=trust
+hostssl all all ::1/128 trust clientcert=verify-full
+"""
+    changed = {
+        number
+        for number, pair in enumerate(zip(rules.splitlines(), asking(rules).splitlines(), strict=True))
+        if pair[0] != pair[1]
+    }
+    assert changed == {1, 2, 3, 6}
+    assert asking(rules).splitlines()[2] == "host all all 127.0.0.1/32 scram-sha-256  # we trust"
+    assert asking(asking(rules)) == asking(rules)
 
 
 def answer(port: int, words: str) -> str:

@@ -31,11 +31,17 @@ while True:
 class Launch:
     """The command of a service. `before` runs once, to its end, while `made` is not there.
 
-    `keys` are files that hold the service's password before it starts: path -> text with `{}` for the password.
+    `keys` are files that hold the service's password before it starts: path -> text with `{}` for the password; those
+    of `once` are there for `before` alone, and gone when it ended. Where the file `rules` lets everybody in, `closing`
+    runs, is told `closed` (with `{}` for the password), and the rules are changed.
     """
 
     argv: tuple[str, ...]
     keys: Mapping[Path, str] = field(default_factory=dict)
+    once: Mapping[Path, str] = field(default_factory=dict)
+    rules: Path | None = None
+    closing: tuple[str, ...] = ()
+    closed: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()
     made: Path | None = None
@@ -98,6 +104,10 @@ def _page(_place: Path, home: Path, port: int, _model: str) -> Launch | str:
     return Launch(argv=(sys.executable, "-P", "-m", "ratchet", "--home", str(home), "serve", "--port", str(port)))
 
 
+# An error ends it, and its log does not say what it was told.
+_CLOSING = ("exit_on_error=on", "log_min_error_statement=panic", "password_encryption=scram-sha-256")
+
+
 def _database(place: Path, home: Path, port: int, _model: str) -> Launch | str:
     programs = _postgres()
     if programs is None:
@@ -107,10 +117,27 @@ def _database(place: Path, home: Path, port: int, _model: str) -> Launch | str:
     safe = ("-A", "scram-sha-256", "--pwfile", str(first))
     words = ("-D", str(data), "-U", "ratchet", "-E", "UTF8", "--locale=C", *safe)
     make = (str(programs / "initdb"), *words)
-    keys = {first: "{}\n", _pgpass(home): f"{HOST}:*:*:ratchet:{{}}\n"}
-    serve = (str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", "", "-c", f"listen_addresses={HOST}")
-    # SIGINT: sessions are cut off and everything is written; SIGTERM would wait for clients that never leave.
-    return Launch(argv=serve, keys=keys, before=make, made=data / "PG_VERSION", unprivileged=True, signal="SIGINT")
+    server = str(programs / "postgres")
+    return Launch(
+        argv=(server, "-D", str(data), "-p", str(port), "-k", "", "-c", f"listen_addresses={HOST}"),
+        keys={_pgpass(home): f"{HOST}:*:*:ratchet:{{}}\n"},
+        once={first: "{}\n"},
+        before=make,
+        made=data / "PG_VERSION",
+        rules=data / "pg_hba.conf",
+        closing=(
+            server,
+            "--single",
+            "-D",
+            str(data),
+            *(word for each in _CLOSING for word in ("-c", each)),
+            "postgres",
+        ),
+        closed="ALTER USER ratchet PASSWORD '{}'\n",
+        unprivileged=True,
+        # Sessions are cut off and everything is written; SIGTERM would wait for clients that never leave.
+        signal="SIGINT",
+    )
 
 
 def _pgpass(home: Path) -> Path:

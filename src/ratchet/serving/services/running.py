@@ -23,6 +23,7 @@ from typing import Literal
 from ratchet import files
 from ratchet.errors import BackendError, Conflict, Refused
 from ratchet.records import Json, number_in, whole_in
+from ratchet.serving.services.closing import asking, let_in
 from ratchet.serving.services.known import HOST, SERVICES, Launch, Service, place_of
 
 START_S = 60.0
@@ -85,14 +86,17 @@ class Services:
         service = SERVICES[name]
         with files.claimed(self._home / "services" / f"{name}.claim", f"service {name}"):
             now = self.status(name)
-            if now.state == "up":
-                return now
-            if self._alive(name):
-                self._end(name, service)
-            port = port or service.port
+            port = port or (now.port if now.state == "up" else service.port)
             launch = service.launch(self._data(name), self._home, port, model)
+            everybody = isinstance(launch, Launch) and launch.rules is not None and bool(let_in(launch.rules))
+            if now.state == "up" and not everybody:
+                return now
             if isinstance(launch, str):
                 raise Refused(launch)
+            if everybody:
+                told(f"{name} was made by an older Ratchet and let everybody in: from now on it asks for its password")
+            if self._alive(name):
+                self._end(name, service)
             _free(name, port)
             self._make(name, launch)
             told(f"starting {name} on port {port}")
@@ -146,30 +150,52 @@ class Services:
             data.parent.chmod(0o711)
             data.parent.parent.chmod(0o711)
             os.chown(data, _NOBODY, _NOBODY)
-        self._keep_keys(name, launch)
-        if launch.before and launch.made is not None and not launch.made.exists():
-            with (self._place(name) / "log").open("ab") as log:
-                made = _spawned(launch, launch.before, data, log.fileno(), ())
-                code = made.wait(_MAKE_S)
-            if code:
-                raise BackendError(f"{name} could not be set up: {_last(self._place(name) / 'log')}")
+        password = self._password(name) if launch.keys else ""
+        for path, text in launch.keys.items():
+            self._put(name, launch, path, text.format(password))
+        try:
+            if launch.before and launch.made is not None and not launch.made.exists():
+                for path, text in launch.once.items():
+                    self._put(name, launch, path, text.format(password))
+                self._run(name, launch, launch.before)
+        finally:
+            for path in launch.once:
+                path.unlink(missing_ok=True)
+        if launch.rules is not None and (text := let_in(launch.rules)):
+            self._run(name, launch, launch.closing, launch.closed.format(password))
+            self._put(name, launch, launch.rules, asking(text))
 
-    def _keep_keys(self, name: str, launch: Launch) -> None:
-        """Write the password of a service where the service and its clients read it: one for good, for this user."""
-        if not launch.keys:
-            return
+    def _run(self, name: str, launch: Launch, argv: tuple[str, ...], told: str = "") -> None:
+        """Run a program of a service to its end. Raises BackendError where it fails."""
+        log = self._place(name) / "log"
+        with log.open("ab") as written:
+            ran = _spawned(launch, argv, self._data(name), written.fileno(), (), subprocess.PIPE)
+            try:
+                ran.communicate(told.encode("ascii"), _MAKE_S)
+            except subprocess.TimeoutExpired:
+                ran.kill()
+                ran.wait()
+        if ran.returncode:
+            raise BackendError(f"{name} could not be set up: {_last(log)}")
+
+    def _password(self, name: str) -> str:
+        """The password of a service: one for good, for this user."""
         kept = self._place(name) / "password"
         if not kept.exists():
             files.replace(kept, secrets.token_urlsafe(24).encode(), mode=0o600)
-        password = kept.read_text(encoding="ascii")
-        for path, text in launch.keys.items():
-            # The folder may be nobody's: no link of theirs is followed.
-            path.unlink(missing_ok=True)
-            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(opened, "w", encoding="ascii") as file:
-                file.write(text.format(password))
-                if launch.unprivileged and os.geteuid() == 0 and path.parent == self._data(name):
-                    os.fchown(file.fileno(), _NOBODY, _NOBODY)
+        return kept.read_text(encoding="ascii")
+
+    def _put(self, name: str, launch: Launch, path: Path, text: str) -> None:
+        """Write a file that the service reads, whole or not at all, and in its own folder for it alone."""
+        fresh = path.with_name(f"{path.name}.new")
+        # The folder may be nobody's: no link of theirs is followed.
+        fresh.unlink(missing_ok=True)
+        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            if launch.unprivileged and os.geteuid() == 0 and path.is_relative_to(self._data(name)):
+                os.fchown(file.fileno(), _NOBODY, _NOBODY)
+        fresh.replace(path)
 
     # -- start and end -------------------------------------------------------------------------------------------------
 
@@ -238,7 +264,12 @@ def _free(name: str, port: int) -> None:
 
 
 def _spawned(
-    launch: Launch, argv: tuple[str, ...], folder: Path, log: int, kept: tuple[int, ...]
+    launch: Launch,
+    argv: tuple[str, ...],
+    folder: Path,
+    log: int,
+    kept: tuple[int, ...],
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """A process of its own session, with little of this one's environment."""
     passed: Mapping[str, str] = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
@@ -248,7 +279,7 @@ def _spawned(
         argv,
         cwd=folder,
         env={**passed, "TZ": "UTC", **launch.environ},
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=log,
         stderr=log,
         start_new_session=True,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Mapping
 
 _NAME = "RATCHET_WORKER"
 _ROUNDS = 100  # a process that starts others may start one while it is looked for; one that cannot die is left
+_LOOKS, _AGAIN_S = 2, 0.01  # a chain of forks may be ahead of one walk through all processes, hardly of the next
 
 
 def marked(environ: Mapping[str, str], mark: str) -> dict[str, str]:
@@ -21,10 +23,14 @@ def end_marked(mark: str) -> None:
     A program that left its session and its parent still has its environment. Only Linux tells that of others;
     elsewhere, and for a program that emptied its environment, this ends nothing.
     """
+    misses = 0
     for _ in range(_ROUNDS):
         found = [pid for pid in _processes() if pid != os.getpid() and mark.encode() in _marks(pid)]
-        if not found:
+        misses = 0 if found else misses + 1
+        if misses == _LOOKS:
             return
+        if misses:
+            time.sleep(_AGAIN_S)
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
