@@ -7,10 +7,13 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import pytest
 
@@ -85,3 +88,63 @@ class SearchRedis:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _drip(peer: socket.socket) -> None:
+    peer.sendall(b"$100000\r\n")
+    while True:
+        peer.sendall(b"a")
+        time.sleep(0.2)
+
+
+def _flood(peer: socket.socket) -> None:
+    peer.sendall(b"$2000000000\r\n")
+    while True:
+        peer.sendall(b"a" * 1_048_576)
+
+
+class LyingRedis:
+    """A server that answers whatever it is asked with one lie. `connections` counts those that it was asked on."""
+
+    LIES: ClassVar[Mapping[str, Callable[[socket.socket], object]]] = {
+        "silence": lambda peer: time.sleep(60),
+        "a byte now and then": _drip,
+        "an answer without end": _flood,
+        "a list without end": lambda peer: peer.sendall(b"*2000000000\r\n"),
+        "lists in lists": lambda peer: peer.sendall(b"*1\r\n" * 200_000),
+        "noise": lambda peer: peer.sendall(b"\xf6\x8b\x1b[2J\xe9\r\n"),
+        "numbers": lambda peer: peer.sendall(b":1\r\n" * 20),
+        "no number": lambda peer: peer.sendall(b":one\r\n" * 20),
+        "bytes": lambda peer: peer.sendall(b"$2\r\n\xff\xfe\r\n" * 20),
+        "yes to all": lambda peer: peer.sendall(b"+OK\r\n" * 20),
+        "nothing": lambda peer: peer.sendall(b"$-1\r\n" * 20),
+        "an error": lambda peer: peer.sendall((b"-ERR \x1b[2J" + b"x" * 100_000 + b"\r\n") * 20),
+        "the end": lambda peer: peer.close(),
+    }
+
+    def __init__(self, lie: str) -> None:
+        self._lie = self.LIES[lie]
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
+        self.connections = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                peer, _ = self._listener.accept()
+                self.connections += 1
+                threading.Thread(target=self._answer, args=(peer,), daemon=True).start()
+
+    def _answer(self, peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            while peer.recv(65_536):
+                self._lie(peer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listener.close()

@@ -15,7 +15,7 @@ import pytest
 
 from ratchet.runtime import Runtime, unwatched
 from ratchet.store.redis import tiers
-from support.redis_server import SearchRedis, need_redis
+from support.redis_server import LyingRedis, SearchRedis, need_redis
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -37,6 +37,9 @@ def server() -> Iterator[SearchRedis]:
 def _looks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What another process wrote is looked for at every call, so that no test waits two seconds for it."""
     monkeypatch.setattr(tiers, "CHECKED_EVERY_S", 0.0)
+
+
+CHECKED_EVERY_S = tiers.CHECKED_EVERY_S
 
 
 def opened(home: Path, server: SearchRedis) -> Runtime:
@@ -270,6 +273,197 @@ def test_what_was_forgotten_is_forgotten_there_too(home: Path, server: SearchRed
         assert b"zeppelin" not in held
         assert b"private-session-1" not in held
         assert b"other-session-22" in held, "what stays is brought again"
+
+
+@pytest.mark.parametrize("how", ["session", "before", "retention"])
+def test_what_was_forgotten_is_gone_when_the_call_returns(
+    home: Path, server: SearchRedis, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(tiers, "CHECKED_EVERY_S", CHECKED_EVERY_S)
+    old = time.time() - 3 * 86_400
+    with opened(home, server) as runtime:
+        for number in range(3):
+            times = {"started_at": old} if number < 2 else {}
+            runtime.record("bot", session="private-1", ok=False, error="the zeppelin burst", id=f"s{number}", **times)
+        runtime.drain()
+        assert b"zeppelin" in texts_of(redis_of(runtime))
+        runtime.drain()
+        if how == "retention":
+            before = runtime.store.sum_by("outcomes", (), ("count:*",))[0]["count:*"]
+            runtime.retention.compact(1.0, whole=True)
+            assert runtime.store.sum_by("outcomes", (), ("count:*",))[0]["count:*"] < before
+            trace = redis_of(runtime).xrange(keys(runtime, "*:trace:private-1")[0])
+            assert len(trace) < 3, "no step that the store no longer has"
+            return
+        done = runtime.sessions.forget(
+            *(["private-1"] if how == "session" else []), before=None if how == "session" else time.time() + 60
+        )
+        assert (done.done, done.beside) == (True, "")
+        held = texts_of(redis_of(runtime))
+        assert b"zeppelin" not in held
+        assert b"private-1" not in held
+
+
+def test_forgetting_says_where_it_could_not_reach(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        runtime.record("bot", session="private-session-1", ok=False, error="the zeppelin of Mrs Quux burst")
+        runtime.drain()
+    server.kill()
+    done = run(home, server.url, "forget", "private-session-1", "--yes")
+    assert done.returncode == 1
+    assert "LEFT: redis://127.0.0.1" in done.stdout
+    assert "proved" not in done.stdout
+
+
+def test_who_reads_while_another_forgets_leaves_nothing_there(
+    home: Path, server: SearchRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(home, server) as one, opened(home, server) as other:
+        one.record("bot", session="private-session-1", ok=False, error="the zeppelin of Mrs Quux burst")
+        one.drain()
+        bring = tiers.EpisodicMemory.catch_up
+
+        def between(self: Any, store: Any, *, now: float) -> None:
+            """What `other` read of the store it writes after `one` forgot."""
+            rows = store.find("outcomes", {}).rows
+            if rows:
+                monkeypatch.setattr(tiers.EpisodicMemory, "catch_up", bring)
+                assert one.sessions.forget("private-session-1").beside == ""
+                key = f"{other.redis.tiers._place}:session:private-session-1"
+                redis_of(other).hset(key, "last_message", str(rows))
+            bring(self, store, now=now)
+
+        monkeypatch.setattr(tiers.EpisodicMemory, "catch_up", between)
+        other.drain()
+        assert one.store.find("outcomes", {}).rows == []
+        assert b"zeppelin" not in texts_of(redis_of(one))
+
+
+def matches(store: Any, rows: list[Any]) -> list[list[str]]:
+    weights = [dict.fromkeys(str(row["terms"]).split(), 1.0) for row in rows]
+    return [[str(row["text"]) for row in store.match("lessons", each, limit=8)] for each in weights]
+
+
+LOSSES: dict[str, Any] = {
+    "one row": lambda redis, place: redis.unlink(next(redis.scan_iter(match=f"{place}:lessons:row:*"))),
+    "all rows": lambda redis, place: [redis.unlink(key) for key in redis.scan_iter(match=f"{place}:lessons:row:*")],
+    "the names of the rows": lambda redis, place: redis.unlink(f"{place}:lessons:ids"),
+    "the state": lambda redis, place: redis.unlink(f"{place}:lessons:state"),
+    "the index": lambda redis, place: redis.execute_command("FT.DROPINDEX", f"{place}:lessons"),
+    "the index with its rows": lambda redis, place: redis.execute_command("FT.DROPINDEX", f"{place}:lessons", "DD"),
+    "all": lambda redis, place: redis.flushall(),
+}
+
+
+@pytest.mark.parametrize("count", [12, 60])  # fewer and more than a search looks at
+@pytest.mark.parametrize("lost", sorted(LOSSES))
+def test_where_redis_lost_anything_the_store_answers(home: Path, server: SearchRedis, lost: str, count: int) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, count)
+        assert settled(runtime)
+        rows = runtime.redis.find("lessons").rows
+        expected = matches(runtime.redis.store, rows)
+        assert all(expected)
+        LOSSES[lost](redis_of(runtime), runtime.redis.tiers._place)
+        for _ in range(2):  # before it is looked at again, and while it is brought again
+            assert [each[0] for each in matches(runtime.redis, rows)] == [each[0] for each in expected]
+        assert settled(runtime)
+        assert [each[0] for each in matches(runtime.redis, rows)] == [each[0] for each in expected]
+
+
+def test_rows_that_changed_while_the_state_was_lost_are_brought_anew(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 12)
+        assert settled(runtime)
+        row = runtime.redis.find("lessons").rows[0]
+        name = f"{runtime.redis.tiers._place}:lessons:row:{row['id']}"
+        true = redis_of(runtime).hget(name, "vector")
+        redis_of(runtime).hset(name, "vector", b"\0" * len(true))
+        redis_of(runtime).unlink(f"{runtime.redis.tiers._place}:lessons:state")
+        assert settled(runtime)
+        assert redis_of(runtime).hget(name, "vector") == true
+
+
+POISONS: dict[str, Any] = {
+    "a text": lambda redis, key: (redis.unlink(key), redis.set(key, "no \x1b[2J")),
+    "a list": lambda redis, key: (redis.unlink(key), redis.rpush(key, b"\xff")),
+    "bytes in a hash": lambda redis, key: (redis.unlink(key), redis.hset(key, b"\xff", b"\xfe")),
+    "words for numbers": lambda redis, key: (
+        redis.type(key) != b"hash" and redis.unlink(key),
+        redis.hset(key, mapping=dict.fromkeys(("moved", "mark", "calls", "algorithm", "id"), "nan or so")),
+    ),
+    "no number": lambda redis, key: (redis.unlink(key), redis.hset(key, mapping={"moved": "nan", "begun": "inf"})),
+    "bytes in a set": lambda redis, key: (redis.unlink(key), redis.sadd(key, b"\xff\xfe")),
+    "bytes by a number": lambda redis, key: (redis.unlink(key), redis.zadd(key, {b"\xff": 9e18})),
+}
+
+
+@pytest.mark.parametrize("poison", sorted(POISONS))
+def test_a_value_that_cannot_be_read_costs_no_answer_whichever_it_is(
+    home: Path, server: SearchRedis, poison: str
+) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 6)
+        runtime.record("bot", session="s1", ok=False, error=error(1))
+        assert settled(runtime)
+        expected = [answers(runtime, number) for number in range(6)]
+        place = runtime.redis.tiers._place
+        kinds = {key.rpartition(b":row:")[0] or key: key for key in keys(runtime, f"{place}:*")}
+        assert len(kinds) >= 10
+        for key in kinds.values():
+            POISONS[poison](redis_of(runtime), key)
+            runtime.redis.tiers.server.wake()
+            runtime.redis.tiers.written("lessons")
+            runtime.drain()
+            assert [answers(runtime, number) for number in range(6)] == expected, key
+            runtime.redis.rebuild(unwatched)
+            assert settled(runtime), "it is made anew"
+
+
+@pytest.mark.parametrize("lie", sorted(LyingRedis.LIES))
+def test_a_server_that_lies_costs_a_bounded_wait_once(home: Path, lie: str) -> None:
+    with Runtime.open(home=home) as alone:
+        teach(alone, 3)
+        expected = answers(alone, 2)
+    with LyingRedis(lie) as liar:
+        for words in (("recall", error(2)), ("recall", error(2)), ("doctor",)):
+            done = run(home, liar.url, *words)
+            assert "Traceback" not in done.stderr, done.stderr
+            assert words == ("doctor",) or expected[0] in done.stdout
+            assert len(done.stdout + done.stderr) < 10_000
+            assert "\x1b" not in done.stdout + done.stderr
+        with Runtime.open(home=home, redis_url=liar.url) as runtime:
+            server = runtime.redis.tiers.server
+            server.wake()
+            asked = liar.connections
+            for _ in range(5):
+                assert answers(runtime, 2) == expected
+            if lie != "an error":
+                assert server.resting, "it is left alone"
+                assert liar.connections - asked <= 2, "and asked once, and once more at once"
+
+
+def test_a_server_that_did_not_answer_is_left_alone_by_the_next_process_too(home: Path) -> None:
+    with Runtime.open(home=home) as alone:
+        teach(alone, 3)
+    with LyingRedis("silence") as liar:
+        run(home, liar.url, "recall", error(2))
+        asked = liar.connections
+        assert asked > 0
+        done = run(home, liar.url, "recall", error(2))
+        assert "restart helper 2" in done.stdout
+        assert "did not answer a moment ago" in done.stderr
+        assert liar.connections == asked
+
+
+@pytest.mark.parametrize("option", ["colour=blue", "socket_timeout=blue", "db=blue"])
+def test_an_option_of_the_address_that_is_none_is_named(home: Path, option: str) -> None:
+    with Runtime.open(home=home) as alone:
+        teach(alone, 3)
+    done = run(home, f"redis://127.0.0.1:6399/0?{option}", "recall", error(2))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "redis://127.0.0.1:6399/0" in done.stderr
 
 
 def test_two_homes_share_a_server_and_know_nothing_of_each_other(tmp_path: Path, server: SearchRedis) -> None:

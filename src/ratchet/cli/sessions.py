@@ -286,5 +286,5 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_ho
         from ratchet.cli import show_sessions
 
         show_sessions.forgotten(done)
-    if done.done and (done.left or done.traces):
+    if done.done and (done.left or done.traces or done.beside):
         click.get_current_context().exit(1)

@@ -200,7 +200,9 @@ def forgotten(done: Forgotten) -> None:
             show.line(f"LEFT: {count:,} rows of {table}")
         for name in done.traces:
             show.line(f"LEFT: {name} still names one of them; a journal goes once it is moved and nobody writes to it")
-    elif not done.folders:
+    if done.beside:
+        show.line(f"LEFT: {show.plain(done.beside, 300)}; what it holds of them goes when it is asked next")
+    if not (done.left or done.traces or done.folders or done.beside):
         show.line("proved: no row names them any more, and no file of the home does")
 
 

@@ -23,6 +23,7 @@ from ratchet.lessons.skills.rows import drop as drop_skill
 from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.store.opening import STORE_NAME
+from ratchet.store.redis.beside import taken_out
 from ratchet.store.retention import forget_before, remember_forgotten
 from ratchet.store.sums import forget_sums
 
@@ -66,7 +67,8 @@ class Forgotten:
     """Rows that went by table, patterns that nobody else met, lessons that rested on nothing else, and lessons that
     stay without their evidence. `left` counts rows that still name a session, `traces` names files of the home in
     which one of its ids still stands, `folders` those of skills made of it that a person changed, which are theirs; all
-    are empty when nothing is left."""
+    are empty when nothing is left. `beside` says why it may still stand in the Redis beside the store; "": it does
+    not."""
 
     sessions: tuple[str, ...]
     removed: Mapping[str, int]
@@ -77,6 +79,7 @@ class Forgotten:
     traces: tuple[str, ...]
     done: bool
     folders: tuple[str, ...] = ()
+    beside: str = ""
 
 
 def forget(
@@ -111,6 +114,7 @@ def forget(
     _forget_hooks(home, sessions)
     folders = tuple(changed())
     store.compact()
+    beside = taken_out(store)
     return Forgotten(
         sessions=tuple(sessions),
         removed={name: count for name, count in tally.removed.items() if count},
@@ -121,6 +125,7 @@ def forget(
         traces=tuple(_traces(home, tally.sample, sessions)),
         done=True,
         folders=folders,
+        beside=beside,
     )
 
 

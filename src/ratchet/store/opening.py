@@ -28,7 +28,7 @@ def opened(config: Config) -> Store:
     from ratchet.store.redis.beside import StoreBesideRedis  # an extra
     from ratchet.store.redis.tiers import RedisTiers
 
-    return StoreBesideRedis(store, RedisTiers(config.redis_url))
+    return StoreBesideRedis(store, RedisTiers(config.redis_url, home=config.home))
 
 
 def _opened(config: Config) -> Store:

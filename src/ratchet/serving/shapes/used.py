@@ -123,6 +123,7 @@ class ForgottenShape(Shape):
     traces: list[str] = said("Files of the home in which one of the ids still stands; empty: none.")
     folders: list[str] = said("Folders of skills made of them that a person changed; empty: none.", foreign="name")
     done: bool = said("False: it was only counted.")
+    beside: str = said("Why it may still stand in the Redis beside the store; empty: it does not.", foreign="output")
 
 
 class CheckedShape(Shape):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from ratchet.errors import RedisError
 from ratchet.records import Json, text_in
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ class StoreBesideRedis:
     """`ports.Store` in SQL, which is the truth, with `match` by the vectors that Redis holds of it.
 
     Redis names the nearest rows; they are read, filtered, weighed and put in order here, as without it. Where it is
-    away, behind, or knows too few rows that meet the conditions, the store's own search answers.
+    away, behind, short of a row, or knows too few rows that meet the conditions, the store's own search answers: Redis
+    only estimates, so that nothing is known is said by the store alone.
     """
 
     def __init__(self, store: Store, tiers: RedisTiers) -> None:
@@ -30,17 +32,22 @@ class StoreBesideRedis:
         self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
     ) -> list[Row]:
         near = None if where and "id" in where else self.tiers.near(self.store, table, weights, limit)
-        if near is not None:
+        if near:
             ids: list[Json] = [*near]
             rows = self.store.find(table, {**(where or {}), "id": ("in", ids)}).rows
-            if len(rows) >= min(limit, len(near)):
-                return _weighed(rows, weights)[:limit]
+            if len(rows) >= min(limit, len(near)) and (found := _weighed(rows, weights)[:limit]):
+                return found
         return self.store.match(table, weights, where, limit=limit)
 
     def catch_up(self) -> None:
         """Bring to Redis what it lacks, for a quarter of a second at most; nothing where it is away. Raises
         StoreError."""
         self.tiers.refresh(self.store)
+
+    def forget(self) -> None:
+        """Take out of Redis at once what is gone from the store. Raises RedisError where it cannot be said to be gone
+        there, StoreError."""
+        self.tiers.forget(self.store)
 
     def rebuild(self, progress: Progress, *, algorithm: Algorithm | None = None) -> list[RedisState]:
         """Take out all that Redis holds of this store and bring it anew; `algorithm` stays chosen for later. Raises
@@ -95,10 +102,16 @@ class StoreBesideRedis:
         return self.store.swap_many(table, rows)
 
     def delete_before(self, table: str, column: str, value: float) -> int:
-        return self.store.delete_before(table, column, value)
+        count = self.store.delete_before(table, column, value)
+        if count:
+            self.tiers.deleted(table)
+        return count
 
     def delete(self, table: str, where: Where) -> int:
-        return self.store.delete(table, where)
+        count = self.store.delete(table, where)
+        if count:
+            self.tiers.deleted(table)
+        return count
 
     def derive(self) -> None:
         self.tiers.written("patterns")
@@ -106,6 +119,7 @@ class StoreBesideRedis:
 
     def compact(self) -> None:
         self.store.compact()
+        self.catch_up()  # what is gone here stands there no longer
 
     def changes(self) -> Changes:
         return self.store.changes()
@@ -113,6 +127,17 @@ class StoreBesideRedis:
     def close(self) -> None:
         self.store.close()
         self.tiers.close()
+
+
+def taken_out(store: Store) -> str:
+    """Take out at once what is gone from a store of what stands beside it; return why that cannot be said to be done,
+    else "". Raises StoreError."""
+    try:
+        if isinstance(store, StoreBesideRedis):
+            store.forget()
+    except RedisError as error:
+        return str(error)
+    return ""
 
 
 def _weighed(rows: Sequence[Row], weights: Mapping[str, float]) -> list[Row]:

@@ -4,44 +4,48 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import RedisError, StoreError
-from ratchet.ids import uuid7
+from ratchet.ids import hex_of, uuid7
 from ratchet.records import text_in, whole_in
+from ratchet.store.address import masked
 from ratchet.store.redis.longterm import INDEXED, Algorithm, RedisState, Vectors
-from ratchet.store.redis.server import RedisServer
+from ratchet.store.redis.server import ANSWER_S, RedisServer
 from ratchet.store.redis.working import EpisodicMemory, WorkingMemory
 from ratchet.store.retention import FORGOTTEN, RETENTION
 
 if TYPE_CHECKING:
-    from redis import Redis
-
     from ratchet.ports import Progress, Store
 
 CHECKED_EVERY_S = 2.0
 """How old what another process wrote may be before it is found here, as for the copy that hooks read."""
 PATIENCE_S = 0.25
 """How long a reading operation brings what is missing; the rest waits for the next."""
+FORGETS_S = 30.0
+"""How long taking out what is forgotten may take."""
 _TOLD_EVERY_S = 5.0  # of a rebuild: each look at what is missing reads the ids of all rows
 _NAME = "redis"
-_DROPPED = 500  # keys at once
+_SHOWN = ("outcomes", "events", "session_tallies")
+"""Tables of whose rows the texts stand in Redis."""
 
 
 class RedisTiers:
     """The copies of one store in Redis. Every reading operation lets it catch up. A server that is away raises nothing:
     the store answers alone then."""
 
-    def __init__(self, url: str) -> None:
-        self.server = RedisServer(url)
+    def __init__(self, url: str, *, home: Path | None = None) -> None:
+        note = home / f"redis-{hex_of(masked(url))[:12]}.rest" if home is not None else None
+        self.server = RedisServer(url, note=note)
         self._lock = threading.Lock()
         self._checked_at = -inf
         self._place = ""
         self._vectors: dict[str, Vectors] = {}
         self._dirty = True
+        self._gone = False
 
     def refresh(self, store: Store, *, within_s: float = PATIENCE_S) -> None:
         """Bring what the store has and Redis has not, for so long at most. Asked again within two seconds it does
@@ -50,7 +54,8 @@ class RedisTiers:
         if not due or self.server.resting or not self._lock.acquire(blocking=False):
             return
         try:
-            self._catch_up(store, until=time.monotonic() + within_s)
+            with self.server.patient(ANSWER_S):
+                self._catch_up(store, until=time.monotonic() + within_s)
         except RedisError:
             self._forget()
         finally:
@@ -61,19 +66,31 @@ class RedisTiers:
         """Take out all that Redis holds of this store and bring it anew. Raises RedisError, StoreError."""
         with self._lock:
             self.server.wake()
-            self.server.ask(partial(_drop, f"{self._placed(store)}:*"))
+            self.server.drop(f"{self._placed(store)}:*")
             self._forget()
             while not self._catch_up(store, until=time.monotonic() + _TOLD_EVERY_S, algorithm=algorithm):
                 done = self._states(store)
                 progress(sum(each.held for each in done), sum(each.rows for each in done), "rows")
             return self._states(store)
 
+    def forget(self, store: Store) -> None:
+        """Take out all texts, and the vectors of rows that are gone, at once: what may stay is brought by a later call.
+        Raises RedisError where that cannot be said to be done, StoreError."""
+        with self._lock:
+            self.server.wake()
+            self._dirty = True
+            with self.server.patient(FORGETS_S):
+                self._take_out(store, self._placed(store))
+                for each in self._tables(store):
+                    each.take_out(store)
+
     def states(self, store: Store) -> list[RedisState]:
         """Tell how much of what is searched Redis holds. Raises RedisError, StoreError."""
         with self._lock:
             self.server.wake()
-            self._catch_up(store, until=time.monotonic() + PATIENCE_S)
-            return self._states(store)
+            with self.server.patient(2 * ANSWER_S):
+                self._catch_up(store, until=time.monotonic() + PATIENCE_S)
+                return self._states(store)
 
     def near(self, store: Store, table: str, weights: Mapping[str, float], limit: int) -> list[str] | None:
         """Ids of the rows nearest to these features; None where the store must be asked instead. Raises StoreError."""
@@ -94,22 +111,35 @@ class RedisTiers:
         held = self._vectors.get(table)
         if held is not None:
             held.ready = False
-            self._dirty = True
+        self._dirty = True
+
+    def deleted(self, table: str) -> None:
+        """Note that rows of a table are gone: what Redis shows of them goes at the next call, without delay."""
+        self.written(table)
+        self._gone = self._gone or table in _SHOWN
 
     def close(self) -> None:
         self.server.close()
 
     def _catch_up(self, store: Store, *, until: float, algorithm: Algorithm | None = None) -> bool:
         place = self._placed(store)
-        if not self._vectors:
-            self._vectors = {each.table: Vectors(self.server, each, place) for each in INDEXED}
         self._dirty = False
         now = time.time()
-        self._heed_forgetting(store, place)
+        marks = _marks(store)
+        if self._gone or self.server.ask(lambda redis: redis.get(f"{place}:forgotten")) != marks:
+            self._take_out(store, place)
         WorkingMemory(self.server, place).catch_up(store, now=now)
         EpisodicMemory(self.server, place).catch_up(store, now=now)
-        found = [each.catch_up(store, until=until, algorithm=algorithm) for each in self._vectors.values()]
+        if _marks(store) != marks:  # somebody forgot what was just read here
+            self._take_out(store, place)
+        found = [each.catch_up(store, until=until, algorithm=algorithm) for each in self._tables(store)]
         return all(found)
+
+    def _tables(self, store: Store) -> Iterable[Vectors]:
+        if not self._vectors:
+            place = self._placed(store)
+            self._vectors = {each.table: Vectors(self.server, each, place) for each in INDEXED}
+        return self._vectors.values()
 
     def _placed(self, store: Store) -> str:
         """The beginning of all keys of this store: several may share one server."""
@@ -124,16 +154,15 @@ class RedisTiers:
             self._place = f"ratchet:{text_in(held, 'id')}"
         return self._place
 
-    def _heed_forgetting(self, store: Store, place: str) -> None:
-        """Take out all texts where anything was forgotten since they were brought; what may stay is brought again."""
-        marks = [whole_in(store.get("meta", name) or {}, "revision") for name in (FORGOTTEN, RETENTION)]
-        said, key = repr(marks).encode(), f"{place}:forgotten"
-        held = self.server.ask(lambda redis: redis.get(key))
-        if held == said:
-            return
-        for kind in ("session:*", "trace:*", "sessions", "events*"):
-            self.server.ask(partial(_drop, f"{place}:{kind}"))
-        self.server.ask(lambda redis: redis.set(key, said))
+    def _take_out(self, store: Store, place: str) -> None:
+        """Take out all texts; what may stay is brought again."""
+        self._gone = True  # until it is done
+        marks = _marks(store)
+        with self.server.patient(FORGETS_S):
+            for kind in ("session:*", "trace:*", "sessions", "events*"):
+                self.server.drop(f"{place}:{kind}")
+            self.server.ask(lambda redis: redis.set(f"{place}:forgotten", marks))
+        self._gone = False
 
     def _states(self, store: Store) -> list[RedisState]:
         return [each.state(store) for each in self._vectors.values()]
@@ -144,12 +173,6 @@ class RedisTiers:
         self._dirty = True
 
 
-def _drop(pattern: str, redis: Redis) -> None:
-    keys: list[bytes] = []
-    for key in redis.scan_iter(match=pattern, count=1_000):
-        keys.append(key)
-        if len(keys) == _DROPPED:
-            redis.unlink(*keys)
-            keys.clear()
-    if keys:
-        redis.unlink(*keys)
+def _marks(store: Store) -> bytes:
+    """A text that differs whenever anything was forgotten."""
+    return repr([whole_in(store.get("meta", name) or {}, "revision") for name in (FORGOTTEN, RETENTION)]).encode()

@@ -47,16 +47,19 @@ class WorkingMemory:
         tallies = store.find("session_tallies", {"max_at": (">", since)}, order=("-max_at",), limit=SESSIONS).rows
         sessions = f"{self._place}:sessions"
 
-        def calls(redis: Redis) -> list[bytes | None]:
+        def calls(redis: Redis) -> list[int | None]:
             piped = redis.pipeline(transaction=False)
             piped.zremrangebyscore(sessions, "-inf", since)
             for each in tallies:
                 piped.hget(self._key("session", each), "calls")
-            return cast("list[bytes | None]", piped.execute())[1:]
+            _, *counts = cast("list[bytes | None]", piped.execute())
+            if len(counts) != len(tallies):
+                raise LookupError("there are not as many answers as questions")
+            return [None if each is None else int(each) for each in counts]
 
         known = self._server.ask(calls)
         for tally, count in zip(tallies, known, strict=True):
-            if count is None or int(count) != whole_in(tally, "calls"):
+            if count != whole_in(tally, "calls"):
                 self._bring(store, tally)
 
     def _key(self, kind: str, tally: Row) -> str:
@@ -95,8 +98,13 @@ class EpisodicMemory:
     def catch_up(self, store: Store, *, now: float) -> None:
         """Bring the events since the last that was brought; of a new stream the newest. Raises RedisError,
         StoreError."""
-        newest = self._server.ask(lambda redis: redis.zrange(self._seen, -1, -1, withscores=True))
-        since = min(now, cast("list[tuple[bytes, float]]", newest)[0][1]) - _LATE_S if newest else 0.0
+
+        def newest(redis: Redis) -> float | None:
+            found = cast("list[tuple[bytes, float]]", redis.zrange(self._seen, -1, -1, withscores=True))
+            return float(found[0][1]) if found else None
+
+        last = self._server.ask(newest)
+        since = 0.0 if last is None else min(now, last) - _LATE_S
         rows = store.find("events", {"at": (">=", since)}, order=("-at", "-id"), limit=EVENTS).rows[::-1]
         if rows:
             self._server.ask(lambda redis: redis.transaction(lambda piped: self._add(piped, rows), self._seen))
