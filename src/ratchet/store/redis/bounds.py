@@ -1,4 +1,4 @@
-"""What a server may cost: seconds and bytes of one question, and seconds of all questions of one operation.
+"""Bounds of what a server may cost: seconds and bytes of one question, and seconds of all questions of one operation.
 
 A timeout of a socket bounds the wait for the next byte, so a server that sends one each second is waited for without
 end. Here every read of a connection looks at one clock.
@@ -23,7 +23,7 @@ ANSWER_BYTES = 1 << 26
 
 
 class Bounds(threading.local):
-    """What is left to each thread, of this question and of the operation that it is part of."""
+    """The rest that is left to each thread, of this question and of the operation that it is part of."""
 
     ends_at = inf
     bytes_left: float = inf
