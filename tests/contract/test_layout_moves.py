@@ -6,9 +6,12 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +100,10 @@ def test_what_is_computed_agrees_in_every_table_and_is_made_anew(place: Place, t
         runtime.record("ab"[number % 2], error=error, session=f"s{number % 4}" if number % 5 else "", cost_usd=0.1)
     runtime.drain()
     assert differing(runtime.store) == ()
+    assert runtime.retention.compact(1.0, now=time.time() + 40 * 86_400).removed
+    assert differing(runtime.store) == ()  # what is forgotten is no fault
+    runtime.sessions.forget("s1")
+    assert differing(runtime.store) == ()
     held = {table.name: runtime.store.find(table.name).rows for table in SUM_TABLES}
     assert all(held.values())
     for table in SUM_TABLES:  # each by itself: none is missed for another one
@@ -140,3 +147,19 @@ def doctor(*words: str) -> dict[str, dict[str, object]]:
     asked = [sys.executable, "-m", "ratchet", "doctor", "--json", *words]
     said = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
     return {each["check"]: each for each in json.loads(said.stdout)}
+
+
+def test_what_is_written_between_two_questions_is_no_fault(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, runtime = place
+    ask, asked = runtime.store.sum_by, Counter[str]()
+
+    def while_somebody_writes(table: str, *rest: Any, **more: Any) -> list[Row]:
+        asked[table] += 1
+        if table == "tallies" and asked[table] == 1:
+            runtime.record("a", error="429 Too Many Requests", session="s")
+            runtime.drain()
+        return ask(table, *rest, **more)
+
+    monkeypatch.setattr(runtime.store, "sum_by", while_somebody_writes)
+    assert differing(runtime.store) == ()
+    assert asked["tallies"] > 2  # it did differ, and was looked at again

@@ -51,8 +51,9 @@ class Evidence:
     """Standing of a trial. `against` and `toward` are the evidence for a revert and for a keep, each settled at
     `threshold`; `metrics` holds each metric's own evidence against the change. `waiting` counts exposures that
     are not read yet, `exposures` all; `known_until` is the moment up to which all homes are known (Unix seconds, 0.0
-    where that does not matter). `effect` is measured against the trial's own control, never against what
-    came before it."""
+    where that does not matter). `enough_at` is when the unit started at which the gate decided (0.0: it has not, or
+    that is not known), which holds whatever came after it. `effect` is measured against the trial's own control, never
+    against what came before it."""
 
     trial: str
     new: Arm
@@ -67,6 +68,7 @@ class Evidence:
     verdict: Verdict
     effect: Effect
     known_until: float = 0.0
+    enough_at: float = 0.0
     curve: tuple[tuple[int, float, float], ...] = ()
     """How it came about: units, and the evidence against and toward after them, at about a hundred places."""
 
@@ -95,6 +97,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
     resumed = not trial.resumed_at
     curve: list[tuple[int, float, float]] = []
     known = _known(store, trial, now)
+    enough_at = 0.0
     for row in _answered(store, trial.id, known):
         unit = _Unit(row, trial)
         if not resumed and unit.at >= trial.resumed_at:
@@ -104,6 +107,8 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
             share = unit.share
             gate.stage(share)
         gate.update(new_arm=unit.new, ok=unit.ok, latency_s=unit.latency_s, cost_usd=unit.cost_usd, score=unit.score)
+        if not enough_at and gate.decision != "wait":
+            enough_at = unit.at
         sums[unit.new].count(unit)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if unit.new else 2) + (not unit.ok)] += 1
         if not curve or gate.units >= curve[-1][0] * _CURVE_STEP + 1:
@@ -129,6 +134,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         verdict=gate.verdict(age_s=age_s),
         effect=measure({key: LessonCounts(*c) for key, c in tallies.items()}),
         known_until=known,
+        enough_at=enough_at,
         curve=tuple(curve),
     )
 

@@ -82,7 +82,7 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
     if first_at is None:
         return f"It begins with the agent's next run. {first_look(trial)}"
     if said.verdict in ("keep", "revert"):
-        return f"Enough is known to {said.verdict}: `ratchet loop` carries it out within a second."
+        return f"{_enough(said, now)}: `ratchet loop` carries it out within a second."
     held_up = now - said.known_until
     if trial.mode == "coin" and held_up > _TELLS_S:
         return (
@@ -98,6 +98,17 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
     return (
         f"It decides by itself, as soon as either side has {said.threshold:.0f} to 1; "
         f"{said.waiting:,} {'run waits' if said.waiting == 1 else 'runs wait'} to be counted."
+    )
+
+
+def _enough(said: Evidence, now: float) -> str:
+    """Say that a trial is decided, and where the evidence is less by now, that the first crossing counts (Ville)."""
+    held = said.toward if said.verdict == "keep" else said.against
+    if held >= said.threshold or not said.enough_at:
+        return f"Enough is known to {said.verdict}"
+    return (
+        f"Enough was known to {said.verdict} with the run that started at {_at(said.enough_at, now)} UTC, and the rule "
+        "holds at its first crossing, though the runs since then say less"
     )
 
 
@@ -124,9 +135,10 @@ def _sure(said: Evidence, *, keep: bool) -> str:
         return f"Proven {what}: without an effect, a result this {kind} comes in less than 1 of {held:,.0f} trials."
     if held <= 1:
         return f"Nothing speaks for {what} so far."
+    decided = said.verdict in ("keep", "revert")
     return (
-        f"Speaks for {what}: without an effect, a result this {kind} comes in up to 1 of {held:.2g} trials; "
-        f"it is {done} at 1 of {said.threshold:.0f}."
+        f"Speaks for {what}: without an effect, a result this {kind} comes in up to 1 of {held:.2g} trials"
+        f"{'' if decided else f'; it is {done} at 1 of {said.threshold:.0f}'}."
     )
 
 
