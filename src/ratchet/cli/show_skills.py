@@ -79,6 +79,7 @@ def found(read: ReadSkills) -> None:
 def trusted(each: FoundSkill) -> None:
     """Say what is trusted now."""
     line(f"{each.name}: trusted until one of its {number(len(each.files), 'file')} changes (sha256 {each.sha256[:16]})")
+    line(f"  {each.folder}: {', '.join(each.files)}")
 
 
 def _head(each: SkillStanding) -> None:

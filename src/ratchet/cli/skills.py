@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 TAKERS = ("claude-code", "agents")
 
 
+def _place(project: str | None) -> Path:
+    return Path(project) if project else Path.cwd()
+
+
 @click.group(cls=Records)
 def skills() -> None:
     """Skills: lessons that are more than a line."""
@@ -36,11 +40,12 @@ def list_(command_home: Path | None, as_json: bool) -> None:
 
 @skills.command("show")
 @click.argument("name")
+@project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def show_(name: str, command_home: Path | None, as_json: bool) -> None:
+def show_(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """One skill whole: its SKILL.md and the files beside it."""
-    found = opened(command_home).cures.show_skill(name)
+    found = opened(command_home).cures.show_skill(name, _place(project))
     show.as_json(shapes.skills.SkillShape.built(found)) if as_json else show_skills.whole(found)
 
 
@@ -78,7 +83,7 @@ def export(
 
     Into `.claude/skills` or `.agents/skills` of the project. It is taken out again where it does not help.
     """
-    folder = Path.home() if user else Path(project) if project else Path.cwd()
+    folder = Path.home() if user else _place(project)
     book = opened(command_home).cures
     if dry_run:
         cure = book.preview_skill(name, folder, taker=taker)
@@ -101,30 +106,32 @@ def read(user: bool, project: str | None, command_home: Path | None, as_json: bo
 
     Those that others wrote are candidates: nothing is told of them before `ratchet lessons skills trust NAME`.
     """
-    place = Path.home() if user else Path(project) if project else Path.cwd()
+    place = Path.home() if user else _place(project)
     found = opened(command_home).cures.read_skills(place.absolute(), scope="global" if user else "project")
     show.as_json(shapes.skills.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
 
 
 @skills.command("trust")
 @click.argument("name")
+@project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def trust(name: str, command_home: Path | None, as_json: bool) -> None:
-    """Trust a skill that others wrote, as it is now.
+def trust(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Trust a skill that others wrote, as it was read last.
 
     Until one of its files changes. Look at it first: `ratchet lessons skills show NAME`.
     """
-    found = opened(command_home).cures.trust_skill(name)
+    found = opened(command_home).cures.trust_skill(name, _place(project))
     show.as_json(shapes.skills.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
 
 
 @skills.command("retire")
 @click.argument("name")
 @click.option("--reason", default="", help="Why; kept with its lesson.")
+@project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def retire(name: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+def retire(name: str, reason: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """Offer a skill to nobody any more, and take its folders out."""
-    lesson = opened(command_home).cures.retire_skill(name, reason=reason)
+    lesson = opened(command_home).cures.retire_skill(name, _place(project), reason=reason)
     show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)

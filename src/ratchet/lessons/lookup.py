@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ratchet.lessons.finding import Bars, Judged, Sought
     from ratchet.lessons.passages import Near, Spread
-    from ratchet.records import Row
+    from ratchet.records import Json, Row
 else:
     # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
     try:
@@ -66,6 +66,7 @@ _FORMS = """SELECT form FROM habits WHERE head = ? AND project = ? AND ok > fail
 GROUP BY form HAVING count(*) > 1 ORDER BY sum(ok) DESC, form LIMIT 4"""
 _BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
 _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
+_SKILL_BYTES = 1_000_000  # of a file of a skill
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 
 
@@ -84,13 +85,44 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: st
 
 
 def _located(row: Row, root: str) -> Row:
-    """Say of a lesson that has a skill where it lies in the project, or for its user, if it was exported."""
-    name = row.get("skill")
-    for above, said in ((root, ""), (os.path.expanduser("~"), "~/")) if name else ():
-        for folder in SKILLS:
-            if os.path.exists(os.path.join(above, folder, str(name), "SKILL.md")):
-                return {**row, "skill_at": f"{said}{folder}/{name}/SKILL.md"}
+    """Say of a lesson that has a skill where it lies in the project, or for its user: byte for byte as it was exported,
+    or trusted."""
+    name, files, origin = row.get("skill"), row.get("skill_files"), str(row.get("origin") or "")
+    if not name or not isinstance(files, dict) or not files:
+        return row
+    for above, said in ((root, ""), (os.path.expanduser("~"), "~/")):
+        inside = origin.startswith(f"{above.rstrip('/')}/") and row.get("content")  # read there, others wrote it
+        places = [os.path.relpath(origin, above)] if inside else [f"{folder}/{name}" for folder in SKILLS]
+        for place in places:
+            if _is_whole(os.path.join(above, place), files):
+                return {**row, "skill_at": f"{said}{place}/SKILL.md"}
     return row
+
+
+def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
+    """Tell whether a folder holds these files (path -> SHA-256) and no other."""
+    if not os.path.isdir(folder):
+        return False
+    from ratchet.files import version_of
+
+    count = 0
+    for above, below, names in os.walk(folder):
+        for name in (*below, *names):
+            path = os.path.join(above, name)
+            found = os.lstat(path)
+            if stat.S_ISDIR(found.st_mode):
+                continue
+            known = files.get(os.path.relpath(path, folder))
+            if known is None or not stat.S_ISREG(found.st_mode) or found.st_size > _SKILL_BYTES:
+                return False
+            try:
+                with open(path, "rb") as file:
+                    if version_of(file.read(_SKILL_BYTES)) != known:
+                        return False
+            except OSError:
+                return False
+            count += 1
+    return count == len(files)
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:

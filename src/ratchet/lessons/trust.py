@@ -26,6 +26,8 @@ _FILES = 1000  # in one `.ratchet/`
 _FILE_BYTES = 16_000_000
 
 By = Literal["person", "own"]
+Kind = Literal["shared", "skill"]
+"""What a name stands for: a file below `.ratchet/`, or a skill by its folder in the repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,28 +49,28 @@ def repository_of(project: Path) -> str:
         return str(project.absolute())
 
 
-def is_trusted(home: Path, project: Path, name: str, content: bytes) -> bool:
-    """Tell whether this home trusts this content of `.ratchet/NAME`. Raises BackendError."""
-    return (name, files.version_of(content)) in held(home, project)
+def is_trusted(home: Path, project: Path, name: str, content: bytes, *, kind: Kind = "shared") -> bool:
+    """Tell whether this home trusts this content of what is named so. Raises BackendError."""
+    return (name, files.version_of(content)) in held(home, project, kind=kind)
 
 
-def held(home: Path, project: Path) -> frozenset[tuple[str, str]]:
-    """Tell which contents this home trusts of a repository: names below `.ratchet/`, each with a SHA-256.
+def held(home: Path, project: Path, *, kind: Kind = "shared") -> frozenset[tuple[str, str]]:
+    """Tell which contents of one kind this home trusts of a repository: names, each with a SHA-256.
 
     Raises BackendError.
     """
     repository = repository_of(project)
-    return frozenset((name, sha256) for named, name, sha256 in _held(home) if named == repository)
+    return frozenset((name, sha256) for named, of, name, sha256 in _held(home) if (named, of) == (repository, kind))
 
 
-def remember(home: Path, project: Path, contents: Mapping[str, bytes], *, by: By) -> None:
-    """Trust these contents (name below `.ratchet/` -> bytes) in this repository from now on. Raises BackendError."""
-    repository, known = repository_of(project), held(home, project)
+def remember(home: Path, project: Path, contents: Mapping[str, bytes], *, by: By, kind: Kind = "shared") -> None:
+    """Trust these contents (name -> bytes) of one kind in this repository from now on. Raises BackendError."""
+    repository, known = repository_of(project), held(home, project, kind=kind)
     fresh = [(name, files.version_of(content)) for name, content in contents.items()]
     _append(
         home,
         [
-            {"repository": repository, "file": name, "sha256": sha256, "by": by, "at": time.time()}
+            {"repository": repository, "kind": kind, "file": name, "sha256": sha256, "by": by, "at": time.time()}
             for name, sha256 in fresh
             if (name, sha256) not in known
         ],
@@ -79,7 +81,7 @@ def withdraw(home: Path, project: Path) -> bool:
     """Trust nothing any more of what this repository ever held; return whether anything was trusted. Raises
     BackendError."""
     repository = repository_of(project)
-    if not any(named == repository for named, _, _ in _held(home)):
+    if not any(named == repository for named, *_ in _held(home)):
         return False
     _append(home, [{"repository": repository, "withdrawn": True, "by": "person", "at": time.time()}])
     return True
@@ -145,14 +147,14 @@ def distrust(store: Store, project: Path) -> int:
     return count
 
 
-def _held(home: Path) -> set[tuple[str, str, str]]:
+def _held(home: Path) -> set[tuple[str, str, str, str]]:
     try:
         content = (home / TRUSTED).read_bytes()
     except FileNotFoundError:
         return set()
     except OSError as error:
         raise BackendError(f"{home / TRUSTED} cannot be read ({error.strerror}); check its permissions") from error
-    found: set[tuple[str, str, str]] = set()
+    found: set[tuple[str, str, str, str]] = set()
     for line in content.splitlines():
         try:
             row = json.loads(line)
@@ -160,7 +162,7 @@ def _held(home: Path) -> set[tuple[str, str, str]]:
             if row.get("withdrawn"):
                 found = {each for each in found if each[0] != repository}
             else:
-                found.add((repository, str(row["file"]), str(row["sha256"])))
+                found.add((repository, str(row.get("kind", "shared")), str(row["file"]), str(row["sha256"])))
         except (ValueError, TypeError, KeyError, AttributeError):  # cut by a crash: that content is asked about again
             continue
     return found

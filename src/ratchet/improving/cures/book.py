@@ -115,10 +115,11 @@ class CureBook:
         store = self._reading()
         return tuple(skills.standing(store, each) for each in rows.listed(store))
 
-    def show_skill(self, name: str) -> SkillStanding:
-        """Show a skill by its name, or its lesson's id. Raises NotFound."""
+    def show_skill(self, name: str, project: Path | None = None) -> SkillStanding:
+        """Show a skill by its name, or its lesson's id: this home's own, else the one that others wrote in the project,
+        of all where none is named. Raises NotFound, Refused for a name of several."""
         store = self._reading()
-        return skills.standing(store, rows.named(store, name))
+        return skills.standing(store, rows.named(store, name, project))
 
     def make_skill(self, asked: str, *, name: str = "") -> Skill:
         """Make a skill of a lesson (its id), or of a healed task (its id, or its episode's). Made again it is a new
@@ -141,6 +142,11 @@ class CureBook:
         store, guard = self._reading(), self._guard()
         skill = skills.exportable(store, name)
         target = SkillFolder(folder / WRITTEN[taker] / skill.name)
+        held = target.read().values.get(KEY)
+        if held is not None and all(held != piece_of(each.files) for each in rows.versions(store, skill.lesson)):
+            raise Refused(
+                f"{target.path} is not what Ratchet wrote; take it away, or make the skill with another --name"
+            )
         for older in skills.exports(store, skill.lesson):
             current = older.change.target == target.name and older.change.new.get(KEY) != piece_of(skill.files)
             if current and older.state in OPEN:
@@ -155,22 +161,24 @@ class CureBook:
         self._changed()
         return found
 
-    def trust_skill(self, name: str) -> FoundSkill:
-        """Trust a skill that others wrote, as it lies in its folder now. Raises NotFound, Refused for one of this
-        home's own, or that is gone or quarantined, BackendError."""
+    def trust_skill(self, name: str, project: Path | None = None) -> FoundSkill:
+        """Trust a skill that others wrote in a project (of all where none is named), as it was read and shown. Raises
+        NotFound, Refused for one of this home's own, a name of several, or one that changed since it was read, is gone
+        or is quarantined, BackendError."""
         store = self._reading()
-        skill = rows.named(store, name)
+        skill = rows.named(store, name, project, foreign=True)
         if not skill.folder:
             raise Refused(f"skill {name} was made here: `ratchet lessons approve {skill.lesson}` makes it active")
         found = reading.trust_skill(store, self._home, skill, now=time.time())
         self._changed()
         return found
 
-    def retire_skill(self, name: str, *, reason: str = "") -> Lesson:
-        """Offer a skill to nobody any more: its lesson is retired, and its folders are taken out, but for one that a
-        person changed. Raises NotFound, Conflict."""
+    def retire_skill(self, name: str, project: Path | None = None, *, reason: str = "") -> Lesson:
+        """Offer a skill (as `show_skill` finds it) to nobody any more: its lesson is retired, and its folders are taken
+        out, but for one that a person changed. Raises NotFound, Refused for a name of several, Conflict."""
         store = self._reading()
-        lesson = skills.retired(store, self._guard(), rows.named(store, name), reason=reason, now=time.time())
+        skill = rows.named(store, name, project)
+        lesson = skills.retired(store, self._guard(), skill, reason=reason, now=time.time())
         self._changed()
         return lesson
 

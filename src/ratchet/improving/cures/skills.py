@@ -76,7 +76,11 @@ def made(store: Store, asked: str, healed: Healed, *, name: str, now: float) -> 
     before = rows.newest(store, str(lesson["id"]))
     chosen = name or (before.name if before else "")
     draft = healed(store, lesson, chosen) or draft_of(lesson, chosen)
-    taken = [each for each in rows.listed(store) if each.name == draft.name and each.lesson != draft.lesson]
+    taken = [
+        each
+        for each in rows.listed(store)
+        if each.name == draft.name and each.lesson != draft.lesson and not each.folder
+    ]
     if taken:
         raise UsageError(f"skill {draft.name} is that of lesson {taken[0].lesson}; give this one another --name")
     return rows.keep(store, draft, now=now)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
-from ratchet.errors import NotFound
+from ratchet.errors import NotFound, Refused
 from ratchet.lessons.lessons import noted, put
-from ratchet.lessons.skills.skill import Skill, SkillDraft, description_of, files_of, lesson_part, sentences
+from ratchet.lessons.skills.skill import NO_PART, Skill, SkillDraft, description_of, files_of, lesson_part, sentences
 from ratchet.ports import Store
-from ratchet.records import Json, Row, record_of, whole_in
+from ratchet.records import Json, Row, record_of, text_in, whole_in
 
 
 def keep(store: Store, draft: SkillDraft, *, now: float) -> Skill:
@@ -67,27 +68,46 @@ def drop(store: Store, lesson_id: str) -> int:
     count = store.delete("skills", {"lesson": lesson_id})
     lesson = store.get("lessons", lesson_id)
     if count and lesson is not None:
-        store.swap("lessons", lesson_id, whole_in(lesson, "revision"), {**lesson, "skill": "", "steps": []})
+        store.swap("lessons", lesson_id, whole_in(lesson, "revision"), {**lesson, **NO_PART})
     return count
 
 
-def listed(store: Store) -> list[Skill]:
-    """The newest version of every skill, by name; none whose lesson is gone."""
-    found: dict[str, Row] = {}
-    for row in store.find("skills").rows:
-        held = found.get(str(row["lesson"]))
-        if held is None or whole_in(held, "version") < whole_in(row, "version"):
-            found[str(row["lesson"])] = row
-    there = (row for lesson, row in found.items() if store.get("lessons", lesson) is not None)
-    return sorted(map(_skill_of, there), key=lambda each: (each.name, each.lesson))
+def listed(store: Store, name: str = "") -> list[Skill]:
+    """The newest version of every skill, or of those of one name, by name; none whose lesson is gone."""
+    lessons = {str(row["lesson"]) for row in store.find("skills", {"name": name} if name else None).rows}
+    found = [newest(store, each) for each in lessons if store.get("lessons", each) is not None]
+    there = [each for each in found if each is not None and name in ("", each.name)]
+    return sorted(there, key=lambda each: (each.name, each.lesson))
 
 
-def named(store: Store, asked: str) -> Skill:
-    """The skill of that name, or of the lesson of that id. Raises NotFound."""
-    for each in listed(store):
-        if asked in (each.name, each.lesson):
-            return each
-    raise NotFound(f"no skill {asked}; `ratchet lessons skills list` names those that there are")
+def versions(store: Store, lesson_id: str) -> list[Skill]:
+    """Every version of a lesson's skill."""
+    return [_skill_of(row) for row in store.find("skills", {"lesson": lesson_id}).rows]
+
+
+def named(store: Store, asked: str, project: Path | None = None, *, foreign: bool = False) -> Skill:
+    """The skill of the lesson of that id, or of that name: this home's own, then the one that others wrote which lies
+    in the project or serves all (`foreign` asks for that one first). Raises NotFound, Refused for a name of several."""
+    found = [each for each in listed(store) if asked in (each.name, each.lesson)]
+    ours = [each for each in found if each.lesson == asked or not each.folder]
+    theirs = [each for each in found if each.folder and (project is None or _serves(store, each, project))]
+    for group in (theirs, ours) if foreign and not any(each.lesson == asked for each in ours) else (ours, theirs):
+        if len(group) == 1:
+            return group[0]
+        if group:
+            raise Refused(f"{len(group)} skills are called {asked}; say which by its lesson: {_list(group)}")
+    elsewhere = f" here; elsewhere there is {_list(found)}" if found else ""
+    raise NotFound(f"no skill {asked}{elsewhere}; `ratchet lessons skills list` names those that there are")
+
+
+def _serves(store: Store, skill: Skill, project: Path) -> bool:
+    lesson = store.get("lessons", skill.lesson) or {}
+    place = Path(text_in(lesson, "place")).resolve()
+    return lesson.get("scope") == "global" or project.resolve().is_relative_to(place)
+
+
+def _list(skills: Sequence[Skill]) -> str:
+    return ", ".join(f"{each.lesson} ({each.folder or 'made here'})" for each in skills)
 
 
 def _skill_of(row: Row) -> Skill:

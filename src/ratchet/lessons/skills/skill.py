@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ratchet import files
 from ratchet.failures.redaction.text import clean
 from ratchet.lessons.fence import harmless
 from ratchet.records import Row
@@ -119,8 +120,20 @@ def _is_harmless(text: str) -> bool:
 
 
 def lesson_part(skill: Skill) -> Row:
-    """Say of a skill in its lesson's row what whoever offers it needs."""
-    return {"skill": skill.name, "steps": [*skill.steps]}
+    """Say of a skill in its lesson's row what whoever offers it needs; `skill_files` are the hashes by which it is
+    known where it lies, of one that others wrote those of what was read."""
+    said: Row = {"skill": skill.name, "steps": [*skill.steps]}
+    if not skill.folder:
+        said["skill_files"] = {**digests(skill.files)}
+    return said
+
+
+NO_PART: Row = {"skill": "", "steps": [], "skill_files": {}}
+
+
+def digests(texts: Mapping[str, str]) -> dict[str, str]:
+    """The SHA-256 of each file of a skill, as it is written."""
+    return {path: files.version_of(files.bytes_of(text)) for path, text in texts.items()}
 
 
 def _main(draft: SkillDraft, version: int, scripts: Mapping[str, str]) -> str:
