@@ -131,9 +131,11 @@ class AsyncCureBook:
         """List skills by name, each with its lesson, the folders that it was exported to and how it does there."""
         return await asyncio.to_thread(lambda: self._held().skills())
 
-    async def show_skill(self, name: str) -> SkillStanding:
-        """Show a skill by its name, or its lesson's id. Raises NotFound."""
-        return await asyncio.to_thread(lambda: self._held().show_skill(name))
+    async def show_skill(self, name: str, project: Path | None = None) -> SkillStanding:
+        """Show a skill by its name, or its lesson's id: this home's own, else the one that others wrote in the project,
+        of all where none is named. Raises NotFound, Refused for a name of several.
+        """
+        return await asyncio.to_thread(lambda: self._held().show_skill(name, project))
 
     async def make_skill(self, asked: str, *, name: str = "") -> Skill:
         """Make a skill of a lesson (its id), or of a healed task (its id, or its episode's). Made again it is a new
@@ -160,17 +162,18 @@ class AsyncCureBook:
         """
         return await asyncio.to_thread(lambda: self._held().read_skills(place, scope=scope))
 
-    async def trust_skill(self, name: str) -> FoundSkill:
-        """Trust a skill that others wrote, as it lies in its folder now. Raises NotFound, Refused for one of this
-        home's own, or that is gone or quarantined, BackendError.
+    async def trust_skill(self, name: str, project: Path | None = None) -> FoundSkill:
+        """Trust a skill that others wrote in a project (of all where none is named), as it was read and shown. Raises
+        NotFound, Refused for one of this home's own, a name of several, or one that changed since it was read, is gone
+        or is quarantined, BackendError.
         """
-        return await asyncio.to_thread(lambda: self._held().trust_skill(name))
+        return await asyncio.to_thread(lambda: self._held().trust_skill(name, project))
 
-    async def retire_skill(self, name: str, *, reason: str = "") -> Lesson:
-        """Offer a skill to nobody any more: its lesson is retired, and its folders are taken out, but for one that a
-        person changed. Raises NotFound, Conflict.
+    async def retire_skill(self, name: str, project: Path | None = None, *, reason: str = "") -> Lesson:
+        """Offer a skill (as `show_skill` finds it) to nobody any more: its lesson is retired, and its folders are taken
+        out, but for one that a person changed. Raises NotFound, Refused for a name of several, Conflict.
         """
-        return await asyncio.to_thread(lambda: self._held().retire_skill(name, reason=reason))
+        return await asyncio.to_thread(lambda: self._held().retire_skill(name, project, reason=reason))
 
 
 class AsyncPulses:
