@@ -51,9 +51,10 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         if not quiet:
             show_learned.learned(learned, following=False)
         show.row(
-            out, "A pattern is one cause of failures. An active lesson is a fix that worked in two sessions or more;"
+            out, "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one"
         )
-        show.row(out, "a quarantined one switches a check off, and no agent is ever told it.")
+        show.row(out, "where the error itself names what was wrong, and in more sessions than it did not. A quarantined")
+        show.row(out, "one switches a check off, and no agent is ever told it.")
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()
         if not quiet:

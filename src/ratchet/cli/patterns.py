@@ -58,7 +58,8 @@ def patterns(
 ) -> None:
     """Show what keeps failing, what it cost, what fixed it.
 
-    The commands that fail most, then the patterns: recurring ones first; resolved, ignored and muted ones are left out.
+    The commands that fail most, then the patterns: those that two sessions met first, then by sessions times cost (a
+    minute a failure, and those that its fix took). Resolved, ignored and muted ones are left out.
     An id may be shortened to its beginning. With --json, --limit does not apply unless given.
     """
     if ctx.invoked_subcommand:
@@ -89,7 +90,7 @@ def patterns(
     narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
         show_patterns.most(runtime.failing.by("command"))
-    order = "what comes back first, then by cost"
+    order = "what two sessions met first, then by sessions times cost"
     more = f"{limit} of {len(shown)}, {order}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)
     show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden)

@@ -269,7 +269,7 @@ def recalled(found: Recalled) -> None:
             more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""
             row(out, block("\n".join(sought[:_SOUGHT_LINES]) + more), Styled("looked for  ", "dim"))
     if found.possibly:
-        out.print(Styled("Possibly, to look through (agents are not handed these):", "dim"))
+        out.print(Styled("Possibly, to look through (for this text no agent is handed these):", "dim"))
         for each in found.possibly:
             _found(out, each, "  ")
 

@@ -84,12 +84,13 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
     """The first lessons that say more than the failing tool does, those in use before those that wait, and how many
     there are of each state."""
-    once = {each.text: each for each in reversed(lessons) if not (each.is_quote or each.says_itself or each.stale)}
+    news = [each for each in lessons if not (each.is_quote or each.says_itself or each.known or each.stale)]
+    once = {each.text: each for each in reversed(news)}
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
-    waiting = [each for each in known if each.state == "candidate"][: _NEWS - len(active)]
+    waiting = [each for each in known if each.state == "candidate" and each.seen_again][: _NEWS - len(active)]
     _some(out, "What to tell your agents", active, lessons)
-    _some(out, "Not proven yet: told once it works again", waiting, lessons)
+    _some(out, "Not proven yet: told to no agent until you approve it, or it works more often", waiting, lessons)
     out.print()
     show.row(out, _gained(found))
     never = [each for each in lessons if each.state == "quarantined"]
@@ -103,8 +104,8 @@ def _some(out: Console, title: str, shown: Sequence[Lesson], lessons: Sequence[L
         return
     state = shown[0].state
     of = sum(each.state == state for each in lessons)
-    restating = sum(each.state == state and each.says_itself for each in lessons)
-    silent = f"; what the failing tool says itself: {restating}" if restating else ""
+    plain = sum(each.state == state and (each.says_itself or each.known) for each in lessons)
+    silent = f"; what the failing tool says itself, or whoever knows it: {plain}" if plain else ""
     rest = f" ({len(shown)} of {of} lessons{silent}; all: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:

@@ -46,9 +46,14 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
     if left_out:
         row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
+        row(out, "A candidate is handed to no agent until it has worked in two sessions, and in more than it did not")
+        row(out, "(in one, where the error itself names what was wrong), or: ratchet lessons approve ID")
+    plain_ones = [each for each in found if each.state == "active" and _is_plain(each)]
+    if plain_ones and not narrowed:
         row(
             out,
-            "A candidate is handed to no agent until it works in a second session, or: ratchet lessons approve ID",
+            f"{number(len(plain_ones), 'active lesson')} not shown: the tool's message says as much, or whoever knows "
+            "the tool knows it; ratchet lessons list --state active",
         )
     if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
@@ -61,11 +66,17 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
 
 
 def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons in use and the first candidates, one remedy of several findings or projects once."""
+    """The lessons in use that say more than the tool does and the first candidates that two sessions saw work, one
+    remedy of several findings or projects once."""
     first = {(each.state, each.text): each for each in reversed(found)}
     once = [each for each in found if first[each.state, each.text] is each]
-    waiting = [each for each in once if each.state == "candidate"][:_WAITING]
-    return [each for each in once if each.state == "active"] + waiting
+    waiting = [each for each in once if each.state == "candidate" and (each.seen_again or not each.tried)][:_WAITING]
+    return [each for each in once if each.state == "active" and not _is_plain(each)] + waiting
+
+
+def _is_plain(each: Lesson) -> bool:
+    """Tell whether a lesson says what the failing tool says itself, or what whoever knows it would do."""
+    return each.says_itself or each.known
 
 
 def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:

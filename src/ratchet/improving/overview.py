@@ -43,7 +43,7 @@ class TopPattern:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """One look at a store. `outcomes` counts everything that ever ran, `failing` what ran within the window; `waiting`
-    are the first of the `candidates`, lessons that a person has to approve; `replayed` is the newest replay of all
+    are the first of the `candidates`, lessons that a person has to approve, of those that two sessions saw work; `replayed` is the newest replay of all
     sessions."""
 
     failing: Failing
@@ -92,7 +92,7 @@ def look(
     found = failing(store, within)
     lessons = store.sum_by("lessons", ("state",), ("count:*",))
     states = {str(each["state"]): whole_in(each, "count:*") for each in lessons}
-    dearest = patterns.built(sorted(patterns.rows, key=lambda each: each.minus_impact)[:_DEAREST])
+    dearest = patterns.built(sorted(patterns.rows, key=lambda each: -each.impact)[:_DEAREST])
     decided = {each.id: each for each in patterns.decided()}
     return Overview(
         failing=found,
@@ -106,7 +106,7 @@ def look(
         patterns=len(patterns.rows),
         lessons=states.get("active", 0),
         candidates=states.get("candidate", 0),
-        waiting=tuple(listed(store, states=["candidate"], limit=_WAITING)),
+        waiting=tuple(each for each in listed(store, states=["candidate"]) if each.seen_again)[:_WAITING],
         commands=tuple(each for each in fails_by(store, "command", since=within.since) if each.failures)[:_TOP],
         projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,
@@ -117,10 +117,11 @@ def look(
 
 
 def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], found: Failing) -> tuple[TopPattern, ...]:
-    """The first of the patterns that failed within the window, by what they cost there."""
+    """The first of the patterns that failed within the window, in the order of all, by what they cost there."""
     hidden = {each.id for each in decided.values() if each.triage.state not in ("open", "regressed")}
     seen = [each for each in patterns.rows if each.id in found.patterns and each.id not in hidden]
-    seen.sort(key=lambda each: (each.once, each.minus_impact * found.patterns[each.id] / max(1, each.times), each.id))
+    within = {each.id: each.minus_weight * found.patterns[each.id] / max(1, each.times) for each in seen}
+    seen.sort(key=lambda each: (each.once, each.alone, within[each.id], each.id))
     top = patterns.built(seen[:_TOP])
     ids = [each.id for each in top]
     sessions, points = _sessions(store, ids, found.window), over_time(store, ids, found.window)

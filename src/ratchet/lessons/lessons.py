@@ -206,9 +206,12 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
 def by_merit(lesson: Lesson) -> tuple[int, bool, bool, float, int, str]:
     """The key that orders lessons: active ones first, then those that say more than the failing tool does, and than
     whoever knows the tool knows, then by the sessions in which they worked, times what one failure costs (a minute, as
-    a pattern's impact counts it, and those that its fix took)."""
-    saves = lesson.worked * (1 + lesson.wasted_s / 60)
-    return STATES.index(lesson.state), lesson.says_itself, lesson.known, -saves, lesson.tried, lesson.id
+    a pattern's impact counts it, and those that its fix took). Candidates by their evidence: sessions, then what they
+    would have been right in, less wrong."""
+    worth = lesson.worked * (1 + lesson.wasted_s / 60)
+    if lesson.state == "candidate":
+        worth = lesson.worked + (1 + lesson.right) / (2 + lesson.right + lesson.wrong)
+    return STATES.index(lesson.state), lesson.says_itself, lesson.known, -worth, lesson.tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -94,6 +94,7 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     replace_facts(store, session, kept, since_hour=int(since // HOUR_S))
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
+    touched |= {lesson_id_of("mined", project, f"step {row['form']}") for row in ran if not row["head"]}
     if keep_moves(store, session, calls, project):
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)

@@ -38,14 +38,14 @@ class PatternRow(NamedTuple):
     once: bool
     alone: bool
     past: bool
-    unanswered: bool
-    minus_impact: float
+    minus_weight: float
     minus_last_seen: float
     id: str
     signature: str
     kind: str
     template: str
     sums: Tallied
+    impact: float
 
     @property
     def times(self) -> int:
@@ -75,21 +75,20 @@ class PatternList:
         found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
         if agent is None and kind is None:
             _add_shown(store, found)
-        answered = {name for name, known in self._about.items() if any(each.state == "active" for each in known)}
         heads = store.sum_by("patterns", _HEAD, (), {} if only is None else {"id": only})
         self.rows = sorted(
             PatternRow(
                 once := not _recurs(counted, sums, window_s),
                 sums.sessions == 1,
                 not once and sums.last_seen < self._activity.last - window_s,
-                pattern not in answered,
-                -_impact(str(kind_of_it), sums),
+                -sums.sessions * (impact := _impact(str(kind_of_it), sums)),
                 -sums.last_seen,
                 str(pattern),
                 str(signature),
                 str(kind_of_it),
                 str(template or ""),
                 sums,
+                impact,
             )
             for pattern, signature, kind_of_it, template in (row.values() for row in heads)
             if (sums := found.get(str(pattern))) is not None
@@ -129,9 +128,9 @@ def patterns(
     about: Mapping[str, tuple[Lesson, ...]] | None = None,
     only: str | None = None,
 ) -> list[Pattern]:
-    """Patterns in the order in which something can be done about them: recurring ones on top (those of one session
-    below the others, and those that nobody met in the window before the store's newest call below those that still come
-    back), then the `answered` ones (ids), then by impact. What is excused (cascades, refusals) only on request.
+    """Patterns in the order of what keeps failing: recurring ones on top (those of one session below the others, and
+    those that nobody met in the window before the store's newest call below those that still come back), then by
+    sessions times impact. What is excused (cascades, refusals) only on request.
 
     count, sessions: failures, and of a linter's or compiler's rule the runs that showed it, as the facts of projects
     count them (of all agents and kinds; a run shows several rules).
@@ -279,7 +278,7 @@ def _pattern(row: PatternRow, said: Trend, about: Mapping[str, tuple[Lesson, ...
         recurring=not row.once,
         wasted_s=round(sums.wasted_s, 3),
         wasted_tokens=sums.wasted_tokens,
-        impact=round(-row.minus_impact, 3),
+        impact=round(row.impact, 3),
         lessons=about.get(row.id, ()),
     )
 

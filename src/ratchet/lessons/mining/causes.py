@@ -32,11 +32,12 @@ _PASSES_WITH_TIME = re.compile(
     r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
     re.IGNORECASE,
 )
-# What the shell that a client hands a command to makes of some ways to write it: what the command holds, what is said
-# then, and the advice. The words are zsh's and jq's, as real histories hold them.
+# What the shell that a client hands a command to makes of some ways to write it: how the command is written, what is
+# said then, and the advice. The words are zsh's and jq's, as real histories hold them.
 _MANGLED = (
     (
         "\\\n",
+        re.compile(r"\\\n"),
         re.compile(
             r"^(?:\(eval\)|(?:z|ba)?sh):(?: line )?\d+: (?:permission denied|command not found): *$", re.MULTILINE
         ),
@@ -44,11 +45,13 @@ _MANGLED = (
     ),
     (
         "=$(",
+        re.compile(r"(?:^|[;&|\n(])\s*(?:export\s+)?[A-Za-z_]\w*=\$\("),
         re.compile(r"^\(eval\):\d+: parse error near `\('", re.MULTILINE),
         "This shell does not take `NAME=$(...)` at a command's start: put the `$(...)`, in quotes, where it is used.",
     ),
     (
         "!=",
+        re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
         "This shell puts a `\\` before each `!`: write a filter of jq without `!=`, as `select(.x == 1 | not)`.",
     ),
@@ -107,10 +110,15 @@ def unresolved(failed: ToolCall) -> Remedy | None:
 
 def _mangled(failed: ToolCall) -> Remedy | None:
     """The shell took a part of the command for something else than its writer."""
-    for held, said, text in _MANGLED:
-        if held in failed.input and said.search(failed.message):
-            return Remedy(rule="form", text=text, do=text, reusable=True, form=f"form {held}")
+    for name, written, said, text in _MANGLED:
+        if written.search(failed.input) and said.search(failed.message):
+            return Remedy(rule="form", text=text, do=text, reusable=True, form=f"form {name}")
     return None
+
+
+def forms_of(command: str) -> list[str]:
+    """Name the ways to write a command that some shell is said not to take, as remedies name them, if it has any."""
+    return [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
 
 
 def _printed_usage(call: ToolCall) -> bool:

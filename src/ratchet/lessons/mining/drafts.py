@@ -78,7 +78,7 @@ def draft(
         keys = _keys(seen)
         rivals = [each for each in others if each.id not in {one.id for one in own}]
         verdict = judged_step(
-            form, map(_step_seen, [*seen, *rivals]), _plain(seen, ran), held_back=_held_back(seen, ran.vouched)
+            form, map(_step_seen, [*seen, *rivals]), _plain(form, seen, ran), held_back=_held_back(seen, ran.vouched)
         )
     if verdict is None:
         return None
@@ -133,11 +133,13 @@ def _step_seen(each: Resolution) -> StepSeen:
     )
 
 
-def _plain(seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep:
-    """In which sessions the failed step worked as it stood, and in which a person refused what the lesson says."""
+def _plain(form: str, seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep:
+    """In which sessions the failed step worked as it stood, in which a person refused what the lesson says, and in
+    which what it says is not taken was."""
     head = seen[-1].head
     forms = {each.plain for each in seen if each.plain and each.head == head}
-    return PlainStep(worked=ran.worked(sorted(forms)), refused=ran.refused(head))
+    took = ran.worked([form]) if form.startswith(("flag ", "form ")) else []
+    return PlainStep(worked=ran.worked(sorted(forms)), refused=ran.refused(head), took=took)
 
 
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:

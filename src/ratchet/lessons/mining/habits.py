@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ratchet.lessons.mining.calls import Piece, ToolCall
+from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
 
 _FORM_CHARS = 160
@@ -23,7 +24,7 @@ USED_SESSIONS = 3
 
 @dataclass(slots=True)
 class HeadRun:
-    """One simple command, or one tool, in one session."""
+    """One simple command, or one tool, in one session; with the head "" one way to write a command line."""
 
     head: str
     form: str
@@ -40,6 +41,8 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
     held: dict[tuple[str, str], HeadRun] = {}
     for call in calls:
         if call.shell:
+            for form in forms_of(call.input):
+                _count(held, "", form, call)
             for piece in call.pieces:
                 if piece.noise != 2 and (call.ok or call.excused or piece is call.piece):
                     _count(held, piece.head, form_of(piece), call)
@@ -98,7 +101,11 @@ class ProjectRuns:
             if not run.ok:
                 continue
             self._worked.setdefault(run.form, []).append((run.last_ok, session))
+            if not run.head:
+                continue
             words = run.form.split()
+            for flag in {word.partition("=")[0] for word in words if word[:1] == "-"}:
+                self._worked.setdefault(f"flag {run.head} {flag}", []).append((run.last_ok, session))
             met |= {("form", run.form, ""), ("head", run.head, "")}
             if words:
                 met.add(("program", words[0], ""))
@@ -114,7 +121,8 @@ class ProjectRuns:
                     self._named[what].add(name)
 
     def worked(self, forms: Iterable[str]) -> list[tuple[float, str]]:
-        """(time, session) of the sessions in which one of these forms worked."""
+        """(time, session) of the sessions in which one of these forms worked: commands, ways to write them, and
+        options as remedies name them (`flag git show --stat`)."""
         return [when for form in forms for when in self._worked.get(form, ())]
 
     def refused(self, head: str) -> list[tuple[float, str]]:

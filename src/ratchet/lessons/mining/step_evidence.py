@@ -48,10 +48,12 @@ class StepSeen:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainStep:
     """The failed step as it stood, in other sessions: `worked` are (time, session) of those in which it did, `refused`
-    of those in which a person refused the remedy and said why."""
+    of those in which a person refused the remedy and said why, `took` of those in which what the remedy says is not
+    taken (an option, a way to write a command) was."""
 
     worked: Sequence[tuple[float, str]] = ()
     refused: Sequence[tuple[float, str]] = ()
+    took: Sequence[tuple[float, str]] = ()
 
 
 def judged_step(form: str, seen: Iterable[StepSeen], plain: PlainStep, *, held_back: str) -> FixVerdict | None:
@@ -138,10 +140,16 @@ def _state(
     offers = right + wrong
     if offers >= _FAILED_OFFERS and right < _FAILS * offers:
         return "retired", f"it would have been right in {right} of {offers} sessions"
+    took = {session for _, session in plain.took}
+    if len(took) >= len(fits):
+        return "retired", f"it worked as it was written in {len(took)} sessions"
     if not _proven([each for each in own if each.worked or _shown(each)]):
         return "candidate", ""
     if rule == "never" and plain.worked:  # it does work
         return "retired", f"it works in {len({session for _, session in plain.worked})} sessions"
+    if took or len(vain) == len(fits):
+        count = len(took) or len(vain)
+        return "candidate", f"it was otherwise in {count} of {len(fits | took | vain)} sessions"
     known = {each.session for session in sessions for each in session if each.worked} | fits
     if rule not in _NAMED and len(fits) < _SHARE * len(known):
         return "candidate", f"other steps ended it in {len(known - fits)} of {len(known)} sessions"
