@@ -43,8 +43,8 @@ class TopPattern:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """One look at a store. `outcomes` counts everything that ever ran, `failing` what ran within the window; `waiting`
-    are the first of the `candidates`, lessons that a person has to approve, of those that two sessions saw work; `replayed` is the newest replay of all
-    sessions."""
+    are the first of the `candidates` (lessons that a person has to approve) that two sessions saw work; `replayed` is
+    the newest replay of all sessions."""
 
     failing: Failing
     health: float | None

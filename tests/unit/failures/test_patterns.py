@@ -112,6 +112,18 @@ def test_recurring_ones_come_first_then_those_that_cost_most(store: Store) -> No
     assert patterns(store, now=T0 + 4 * DAY_S, limit=1) == found[:1]
 
 
+def test_what_several_sessions_met_outweighs_what_one_met_often_or_what_cost_as_much_in_fewer(store: Store) -> None:
+    history = History()
+    for number in range(30):
+        history.ran(0, "overloaded in one session", duration_s=60.0, session="s")
+    for number in range(4):
+        history.ran(number, "four sessions", session=f"s{number}", duration_s=60.0)
+        history.ran(number, "two sessions", session=f"s{number % 2}", duration_s=60.0)
+    history.into(store)
+    found = patterns(store, now=T0 + 4 * DAY_S)
+    assert [each.template for each in found] == ["four sessions", "two sessions", "overloaded in one session"]
+
+
 def test_what_came_back_long_ago_stands_below_what_still_does(store: Store) -> None:
     history = History()
     for day in range(20):

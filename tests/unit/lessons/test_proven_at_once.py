@@ -63,6 +63,50 @@ def test_what_the_shell_takes_otherwise_is_told_where_the_command_holds_it(
     store.close()
 
 
+CONTRADICTED = [
+    (
+        "make && \\\nmake check",
+        "Exit code 126\n(eval):1: permission denied:",
+        "ls && \\\npwd",
+    ),
+    (
+        "AT=$(go env GOPATH) && ls $AT",
+        "Exit code 1\n(eval):1: parse error near `('",
+        "cd shop && BASE=$(git merge-base main HEAD) && git diff $BASE",
+    ),
+    (
+        "jq '.[] | select(.n != 1)' a.json",
+        "jq: error: syntax error, unexpected INVALID_CHARACTER",
+        "cat b.json | jq 'map(select(.id != null))'",
+    ),
+    ("shopctl ls --quick", "Error: unknown flag: --quick", "shopctl ls --quick ./cart"),
+]
+
+
+@pytest.mark.parametrize(("failed", "error", "worked"), CONTRADICTED)
+@pytest.mark.parametrize("before", [True, False])
+def test_what_is_said_not_to_be_taken_is_no_lesson_once_it_was(
+    tmp_path: Path, failed: str, error: str, worked: str, before: bool
+) -> None:
+    store = open_store(tmp_path)
+    sessions = [[shell(failed, error), shell("git status")], [shell(worked)]]
+    assert learnt(store, *(reversed(sessions) if before else sessions)) == []
+    (held,) = [each for each in listed(store) if "worked as it was written" in each.reason]
+    assert held.state == "retired"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["echo 'a != b' > jq.txt", "grep 'AT=$(' run.sh", "printf '%s' 'a\\b'", "shopctl find --quick"]
+)
+def test_a_text_that_only_looks_like_it_contradicts_nothing(tmp_path: Path, elsewhere: str) -> None:
+    store = open_store(tmp_path)
+    sessions = [[shell(failed, error), shell("git status")] for failed, error, _ in CONTRADICTED]
+    learnt(store, *sessions, [shell(elsewhere)])
+    assert [each.state for each in listed(store)].count("retired") == 0
+    store.close()
+
+
 def test_a_value_that_the_message_lists_is_no_news_at_the_failure(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     unknown = "Agent type 'tidy' not found. Available agents: "
