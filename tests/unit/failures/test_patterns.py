@@ -114,7 +114,7 @@ def test_recurring_ones_come_first_then_those_that_cost_most(store: Store) -> No
 
 def test_what_several_sessions_met_outweighs_what_one_met_often_or_what_cost_as_much_in_fewer(store: Store) -> None:
     history = History()
-    for number in range(30):
+    for _ in range(30):
         history.ran(0, "overloaded in one session", duration_s=60.0, session="s")
     for number in range(4):
         history.ran(number, "four sessions", session=f"s{number}", duration_s=60.0)
