@@ -70,7 +70,7 @@ def _mark(name: str) -> str:
 
 
 def text_of(advice: Sequence[frozenset[str]], ways: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
-    """Say what to do, each with its counts and the first with an example; then, as a fact, what this project silences."""
+    """Say what to do, each with its counts and the first with an example; then, as a fact, what is silenced."""
     said = []
     for at, forms in enumerate(advice):
         best = _shortest(forms, ended)
