@@ -213,11 +213,6 @@ class Lesson:
         return bool(self.quote) and self.text == " ".join(self.quote.split())
 
     @property
-    def seen_again(self) -> bool:
-        """Tell whether a second session saw it work: fewer sightings may be chance."""
-        return self.worked >= 2
-
-    @property
     def proof(self) -> str:
         """Say in how many sessions the advice was seen to work."""
         if not self.tried:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
+_SEEN = 2  # sessions that saw a candidate work
 
 
 def learned(
@@ -88,7 +89,7 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
     once = {each.text: each for each in reversed(news)}
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
-    waiting = [each for each in known if each.state == "candidate" and each.seen_again][: _NEWS - len(active)]
+    waiting = [each for each in known if each.state == "candidate" and each.worked >= _SEEN][: _NEWS - len(active)]
     _some(out, "What to tell your agents", active, lessons)
     _some(out, "Not proven yet: told to no agent until you approve it, or it works more often", waiting, lessons)
     out.print()

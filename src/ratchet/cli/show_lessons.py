@@ -26,6 +26,7 @@ _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "revi
 
 _ONLY = Styled("  only ", "dim")
 _WAITING = 5  # candidates that are listed among all lessons
+_SEEN = 2  # sessions that saw such a one work: fewer may be chance
 
 
 def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
@@ -70,7 +71,9 @@ def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
     remedy of several findings or projects once."""
     first = {(each.state, each.text): each for each in reversed(found)}
     once = [each for each in found if first[each.state, each.text] is each]
-    waiting = [each for each in once if each.state == "candidate" and (each.seen_again or not each.tried)][:_WAITING]
+    waiting = [each for each in once if each.state == "candidate" and (each.worked >= _SEEN or not each.tried)][
+        :_WAITING
+    ]
     return [each for each in once if each.state == "active" and not _is_plain(each)] + waiting
 
 

@@ -10,7 +10,7 @@ from ratchet.failures.patterns.patterns import PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
 from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by, over_time
-from ratchet.lessons.lessons import listed
+from ratchet.lessons.lessons import PROVEN_SESSIONS, listed
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
 
@@ -106,7 +106,9 @@ def look(
         patterns=len(patterns.rows),
         lessons=states.get("active", 0),
         candidates=states.get("candidate", 0),
-        waiting=tuple(each for each in listed(store, states=["candidate"]) if each.seen_again)[:_WAITING],
+        waiting=tuple(each for each in listed(store, states=["candidate"]) if each.worked >= PROVEN_SESSIONS)[
+            :_WAITING
+        ],
         commands=tuple(each for each in fails_by(store, "command", since=within.since) if each.failures)[:_TOP],
         projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,
