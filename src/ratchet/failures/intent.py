@@ -21,6 +21,8 @@ _TOKEN = compiled(
     r"(?s)\d*>&\d|&?\d*>>?&?|<<?<?-?|&&|\|\|?&?|;;?|&|\n|[()]"
     r"|(?:[^\s\"'\\;&|()<>`$]+|\\.?|\$\(?|`|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)+"
 )
+_QUOTED = compiled(r"(?s)\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?")
+_BACKQUOTED = compiled(r"(?s)\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?|`([^`]*)`")
 _SPLITS = frozenset(("&&", "||", ";", ";;", "|", "|&", "||&", "&", "\n", "(", ")"))
 _PIPES = frozenset(("|", "|&"))
 _SPECIAL = compiled(r"[\s;&|<>()]")
@@ -145,37 +147,64 @@ def chosen_command(command: str) -> list[str]:
 
 def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
     """The simple commands of a command line, in order: (words, fed by a pipe). Wrappers, assignments, redirections and
-    here-documents are taken off; quotes are removed; `bash -c "..."` is opened."""
+    here-documents are taken off; quotes are removed; `bash -c "..."` is opened. What `$(...)` runs stands behind the
+    command that it is a word of."""
     text = _without_heredocs(command) if "<<" in command else command
     found: list[tuple[list[str], bool]] = []
     words: list[str] = []
-    piped = skip = False
-    for token in _TOKEN.findall(text[:_LIMIT]):
-        if token in _SPLITS:
-            if words:
-                _close(words, piped, found, depth)
-                words = []
-            piped = token in _PIPES
+    outer: list[tuple[list[str], bool, int]] = []  # commands that wait for the end of a `$(` in them
+    piped = skip = sums = False
+    place = end = 0  # where the command goes in `found`; where the last `)` ended
+    for match in _TOKEN.finditer(_with_parentheses(text[:_LIMIT])):
+        part = match.group()
+        if sums:  # `$((`
+            sums = part != ")"
+        elif part == "(" and outer and not words and match.start() == end:
+            sums = True
+        elif part == ")" and outer:
+            _close(words, piped, found, depth, place)
+            words, piped, place = outer.pop()
+            end, skip = match.end(), False
+        elif part in _SPLITS:
+            _close(words, piped, found, depth, place)
+            words, place = [], len(found)
+            piped = part in _PIPES
             skip = False
-        elif token[-1] in "<>" or (token[0] in "<>&" and token[-1] in "&-"):
+        elif part[-1] in "<>" or (part[0] in "<>&" and part[-1] in "&-"):
             skip = True  # the word after a redirection is a file
-        elif ">&" in token and token[-1].isdigit() and len(token) <= 4:
+        elif ">&" in part and part[-1].isdigit() and len(part) <= 4:
             continue
-        elif skip:
+        elif skip and "$(" not in part:
             skip = False
-        elif token[0] == "#" and not words:
+        elif part[0] == "#" and not words:
             break
         else:
-            words.append(_unquoted(token))
-    if words:
-        _close(words, piped, found, depth)
+            glued = bool(words) and match.start() == end  # the rest of a word that holds a `$(...)`
+            before, opened, part = _opened(part)
+            words[-1:] = [words[-1] + _unquoted(before)] if glued else [*words[-1:], _unquoted(before)]
+            if opened:
+                outer.append((words, piped, place))
+                words, piped, place, end = [_unquoted(part)] if part else [], False, len(found), match.end()
+    for last, fed, at in reversed([*outer, (words, piped, place)]):
+        _close(last, fed, found, depth, at)
     return found
 
 
-def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], depth: int) -> None:
-    """Add one simple command to `found`, unwrapped."""
+def _opened(token: str) -> tuple[str, bool, str]:
+    """(before, whether it opens a `$(`, behind): of a word that opens one outside quotes, with its sign in `before`."""
+    at = _QUOTED.sub(lambda quoted: "_" * len(quoted.group()), token).find("$(") if "$(" in token else -1
+    return (token, False, "") if at < 0 else (token[: at + 2] + ")", True, token[at + 2 :])
+
+
+def _with_parentheses(text: str) -> str:
+    """A command line with `$(...)` for what stands in backquotes."""
+    return _BACKQUOTED.sub(lambda found: f"$({found[1]})" if found[1] else found[0], text) if "`" in text else text
+
+
+def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], depth: int, place: int) -> None:
+    """Add one simple command to `found` at its place, unwrapped; the head of a loop is none."""
     bare = _unwrapped(words)
-    if not bare:
+    if not bare or bare[0] in programs.LOOPS:
         return
     if depth and _program(bare[0]) in programs.SHELLS:
         for at in range(1, min(len(bare) - 1, 5)):
@@ -183,9 +212,9 @@ def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], d
             if option[:1] != "-":
                 break
             if option[1:2] != "-" and option[-1] == "c":
-                found.extend(commands(bare[at + 1], depth - 1))
+                found[place:place] = commands(bare[at + 1], depth - 1)
                 return
-    found.append((bare, piped))
+    found.insert(place, (bare, piped))
 
 
 def _unwrapped(words: list[str]) -> list[str]:

@@ -80,6 +80,8 @@ RUNNERS = frozenset(
         "yarn exec",
     )
 )
+LOOPS = frozenset(("for", "select", "case"))
+"""Keywords of a shell behind which words stand that it goes through, not a command."""
 KEYWORDS = _names("then do else elif if while until ! { } done fi in")
 
 # How little a command says about what its chain is for: the chain's intent is that of the last command with the

@@ -8,6 +8,7 @@ only ever possible.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -187,13 +188,17 @@ def _counted(store: Store, where: Where) -> int:
 
 def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
     """Mined lessons for the findings that the text shows, in their order."""
-    keys = keys_of(text)
+    keys = list(dict.fromkeys([*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text)]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
     found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in _shown(rows, project, text)]
     return sorted(_by_evidence(found), key=lambda each: (each.lesson.state != "active", first[each.id]))
+
+
+# The space between what somebody wrote before a finding (`the build failed: `) and the finding's place.
+_BEHIND_WORDS = re.compile(r"(?<=[:>\])\w]) (?=[^\s:]{1,300}\.\w{1,12}:\d{1,6}:)")
 
 
 def _keys_of(row: Row) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.failures.intent import intent, is_shell
+from ratchet.failures.intent import commands, head_of, intent, is_shell
 
 COMMANDS = {
     "git push origin y": ("git push", ""),
@@ -150,3 +150,25 @@ def test_what_follows_a_long_text_in_a_command_still_counts() -> None:
         "pytest",
         "a.py",
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "heads"),
+    [
+        ("CACHE=$(go env GOMODCACHE) && grep x $CACHE/a.go", ["go env", "grep"]),
+        ("AT=$(go env GOMODCACHE)/github.com/shop@* && ls $AT", ["go env", "ls"]),
+        ("grep x $(go env GOMODCACHE)/shop/shop.go", ["grep", "go env"]),
+        ("git add $(git ls-files -m) && make", ["git add", "git ls-files", "make"]),
+        ("git -C $(pwd)/shop status", ["git status", "pwd"]),
+        ("for at in a b; do cat $at; done", ["cat"]),
+        ("for at in $(git log --format=%h -3); do git show $at; done", ["git log", "git show"]),
+        ("A=$(git log -1 | head -1) B=$(date -u) make it", ["make it", "git log", "head", "date"]),
+        ("AT=`git log -1`; echo $AT", ["git log", "echo"]),
+        ("echo $((1 + (2 * 3))) && ls", ["echo", "ls"]),
+        ("echo '$(rm x)' \"$(rm y)\" && ls", ["echo", "ls"]),
+        ("(cd shop && make test) || ls", ["cd", "make test", "ls"]),
+        ("echo $(echo $(git status", ["echo", "echo", "git status"]),
+    ],
+)
+def test_what_a_substitution_runs_is_a_command_and_its_rest_is_none(command: str, heads: list[str]) -> None:
+    assert [head_of(words)[0] for words, _ in commands(command)] == heads

@@ -344,3 +344,11 @@ def test_the_error_line_of_a_traceback_finds_who_knows_just_this_line(
     add(store, when=when, do="Stop the `worker` first.", state="active")
     asked = f'Traceback (most recent call last):\n  File "/x/app.py", line 5, in run\n    lock()\n{trace}'
     assert recall(store, asked).abstained is not known
+
+
+@pytest.mark.parametrize("before", ["", "mise run lint failed: ", "[lint] ", "it says (again) "])
+def test_words_before_a_finding_do_not_hide_it(store: Store, before: str) -> None:
+    said = "cart/cart.go:88:6: Error return value of `f.Close` is not checked (errcheck)"
+    remember(store, "l1", said, rule="edit", keys=["errcheck"])
+    store.insert_new("answers", [{"key": "errcheck", "lesson_id": "l1"}])
+    assert [(each.id, each.match) for each in recall(store, before + said).lessons] == [("l1", "finding")]

@@ -17,6 +17,7 @@ from ratchet.records import Row
 
 HOUR_S = 3600
 _ON_FILES = frozenset(("read", "edit", "write", "delete"))  # heads whose target is a file (`failures.intent`)
+_UNNAMED = "unknown"  # as readers write a call of which its history names no tool
 _NAME_CHARS = 200  # of a head, a file or a finding's key; a longer one is no name
 
 
@@ -68,6 +69,8 @@ def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
     # A hook that sees a call fail is not told the model; its session's history is.
     usual = min(models, key=lambda name: (-models[name], name), default="")
     for call, around in circumstances(calls):
+        if call.tool == _UNNAMED:
+            continue
         for head, file, charged in _did(call, root):
             named = " ".join(around) if charged else ""
             _count(_at(held, call, call.model or usual, head, file, around=named), call, charged=charged)
