@@ -1,4 +1,4 @@
-"""Intent of a tool call, as (head, target): two calls with the same tool, head and target try the same.
+"""Intent of a tool call, as (head, target), so that two calls of a tool that try the same have the same one.
 
 Computed from what redaction leaves: a part of a secret could no longer be told to be one. Lean: hook processes import
 it. Pure, total (any input gives an answer) and linear in the input's length.
