@@ -53,7 +53,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         show.row(
             out, "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one"
         )
-        show.row(out, "where the error itself names what was wrong, and in more sessions than it did not.")
+        show.row(out, "where the error itself names what was wrong.")
         show.row(out, "A quarantined one switches a check off, and no agent is ever told it.")
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()

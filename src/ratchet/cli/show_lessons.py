@@ -47,8 +47,10 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
     if left_out:
         row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
-        row(out, "A candidate is handed to no agent until it has worked in two sessions, and in more than it did not")
-        row(out, "(in one, where the error itself names what was wrong), or: ratchet lessons approve ID")
+        row(
+            out, "A candidate is handed to no agent until it has worked in two sessions (in one, where the error itself"
+        )
+        row(out, "names what was wrong), or: ratchet lessons approve ID")
     plain_ones = [each for each in found if each.state == "active" and _is_plain(each)]
     if plain_ones and not narrowed:
         row(

@@ -5,76 +5,21 @@ from __future__ import annotations
 import pytest
 
 from ratchet.lessons.lessons import by_merit
-from ratchet.lessons.mining.advice import forbidden
-from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
+from ratchet.lessons.mining.evidence import Seen, judged
 from ratchet.lessons.mining.mining import Resolution, resolutions
 from ratchet.records import Lesson, LessonState, Row
 from support.sessions import call, session, shell
 
-Fix = tuple[str, list[str], list[str]]  # feature, removed, added
 
-
-def told(*fixes: Fix, key: str = "wrapcheck") -> str:
-    """The text of what these fixes share."""
-    return verdict_of(*fixes, key=key).text
-
-
-def verdict_of(*fixes: Fix, key: str = "wrapcheck") -> FixVerdict:
-    """The verdict on these fixes, each of a session of its own."""
+def told(*fixes: tuple[str, list[str], list[str]], key: str = "wrapcheck") -> str:
+    """The text of what these fixes (feature, removed, added) share."""
     seen = [
         Seen(session=f"s{at}", at=at, fixed=True, forms=frozenset(form.split(", ")), removed=(*old,), added=(*new,))
         for at, (form, old, new) in enumerate(fixes)
     ]
     verdict = judged(key, seen)
     assert verdict is not None
-    return verdict
-
-
-WRAPPED: Fix = ("add fmt.Errorf", ["return err"], ['return fmt.Errorf("open: %w", err)'])
-CHECKED: Fix = ("check the error", ["f.Close()"], ["if err := f.Close(); err != nil {"])
-DIRECTIVES = [
-    ("nolint:nilerr", "return nil //nolint:nilerr // the next branch"),
-    ("noqa:S101", "assert cart  # noqa: S101 (narrows)"),
-    ("eslint:no-console", "// eslint-disable-next-line no-console -- the tool's output"),
-    ("ts:", "// @ts-expect-error the types are behind"),
-]
-
-
-@pytest.mark.parametrize(("mark", "line"), DIRECTIVES)
-def test_what_a_project_silences_is_a_fact_with_counts_and_never_advice_by_itself(mark: str, line: str) -> None:
-    silenced: Fix = (f"suppress {mark}", ["return nil"], [line])
-    found = verdict_of(*[silenced] * 5, WRAPPED, key="nilerr")
-    assert found.text == "In this project 5 of 6 were silenced with a reason (5 sessions), 1 handled."
-    assert (found.state, found.reason) == ("candidate", "what this project silences is a fact, no advice by itself")
-
-
-@pytest.mark.parametrize(("mark", "line"), DIRECTIVES)
-def test_what_else_ended_it_is_told_first_and_the_silenced_ones_behind_it(mark: str, line: str) -> None:
-    silenced: Fix = (f"suppress {mark}", ["return err"], [line])
-    found = verdict_of(*[WRAPPED] * 8, *[silenced] * 3)
-    assert found.text.startswith("Use `fmt.Errorf(")
-    assert found.text.endswith("\nIn this project 3 of 11 were silenced with a reason (3 sessions), 8 handled.")
-    assert (found.state, forbidden(found.text)) == ("active", "")
-
-
-def test_what_anybody_would_do_gives_way_to_what_the_project_does() -> None:
-    silenced: Fix = ("suppress nolint:errcheck", ["f.Close()"], ["f.Close() //nolint:errcheck // read only"])
-    found = verdict_of(*[silenced] * 4, *[CHECKED] * 3, key="errcheck")
-    assert found.text == "In this project 4 of 7 were silenced with a reason (4 sessions), 3 handled."
-    assert found.state == "candidate"
-
-
-def test_no_example_shows_a_check_switched_off() -> None:
-    off: Fix = ("add fmt.Errorf", ["return err"], ['return fmt.Errorf("x: %w", err) //nolint'])
-    assert "nolint" not in told(off, off, WRAPPED)
-    assert told(off, off).endswith("(2 of 2 fixes, 2 sessions).")
-
-
-def test_a_fix_that_worked_in_no_more_sessions_than_it_did_not_waits() -> None:
-    others: list[Fix] = [(f"add log.Print{at}", ["return err"], [f"log.Print{at}(err)"]) for at in range(2)]
-    found = verdict_of(*others, WRAPPED, WRAPPED)
-    assert (found.worked, found.tried, found.state) == (2, 4, "candidate")
-    assert found.reason == "it worked in 2 of 4 sessions"
+    return verdict.text
 
 
 def test_a_call_is_told_as_it_is_written() -> None:

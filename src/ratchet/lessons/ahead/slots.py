@@ -18,7 +18,7 @@ _PATH = re.compile(r"(?=.*[/.])[\w./@+~-]{2,120}", re.ASCII)
 _PROGRAM = re.compile(r"[\w./@+][\w./@+-]{0,60}", re.ASCII)
 _WORD = re.compile(r"[\w./:=@%+,~^-]{1,60}", re.ASCII)
 _FINDING = re.compile(r"[a-z][\w-]{1,40}(?::[\w-]{1,40})?", re.ASCII)
-_FIX = re.compile(r"(?:add|import|mode|use) [\w.%:/-]{1,80}", re.ASCII)
+_FIX = re.compile(r"(?:add|import|mode|suppress|use) [\w.%:/-]{1,80}", re.ASCII)
 _WORDS, _BARE_WORDS, _PARTS = 12, 4, 2  # of a command; of its words in a row that are letters alone; joined by &&
 _LETTERS = re.compile(r"[A-Za-z]+", re.ASCII)
 

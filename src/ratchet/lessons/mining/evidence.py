@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.missing_names import name_in
-from ratchet.lessons.mining.checks import switches_off
 from ratchet.lessons.mining.fix_texts import is_known, named, says_itself, silences, suppresses, text_of
 from ratchet.lessons.mining.hunks import strong
 from ratchet.records import LessonState
@@ -43,9 +42,7 @@ class Seen:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixVerdict:
     """Verdict of a set of sightings: `forms` are the fixes that are told, the first one first (each a set of features
-    that come together); right, wrong and unknown count what telling it would have been in each session since. That a
-    project silences a rule with a reason is told as a fact with its counts, never as what to do, and is never active by
-    itself."""
+    that come together); right, wrong and unknown count what telling it would have been in each session since."""
 
     state: LessonState
     forms: tuple[frozenset[str], ...]
@@ -66,29 +63,24 @@ def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
     history: list[Sequence[Seen]] = []
     right = wrong = unknown = 0
     for now in sessions:
-        told = _told(_chosen(key, [each for before in history for each in before], proven=True))[0]
+        told = _chosen(key, [each for before in history for each in before], proven=True)
         if told:
             outcome = _outcome(told, now)
             right, wrong, unknown = right + (outcome == 1), wrong + (outcome == -1), unknown + (outcome == 0)
         history.append(now)
     fixes = [each for session in sessions for each in session]
-    chosen = _chosen(key, fixes, proven=True)
-    proven = bool(chosen)
-    chosen = chosen or _chosen(key, fixes, proven=False)
-    if not chosen:
+    told = _chosen(key, fixes, proven=True)
+    proven = bool(told)
+    told = told or _chosen(key, fixes, proven=False)
+    if not told:
         return None
-    advice, ways = _told(chosen)
-    told = advice or ways
     ended = [each for each in fixes if each.fixed]
     worked = [each for each in ended if _fits(told, each)]
     state, reason = _state(proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
-    text = text_of(advice, ways, ended)
-    if harm := switches_off(text):
-        state, reason = "quarantined", reason or harm
     return FixVerdict(
         state=state,
         forms=told,
-        text=text,
+        text=text_of(told, ended),
         reason=reason,
         tried=len({each.session for each in fixes}),
         worked=len({each.session for each in worked}),
@@ -122,13 +114,6 @@ def _outcome(told: Sequence[frozenset[str]], now: Sequence[Seen]) -> int:
     return -1 if known else 0
 
 
-def _told(chosen: Sequence[frozenset[str]]) -> tuple[tuple[frozenset[str], ...], tuple[frozenset[str], ...]]:
-    """(what to do, what the project silences): what anybody would do gives way to what this project does."""
-    ways = tuple(forms for forms in chosen if suppresses(forms) or silences(forms))
-    advice = tuple(forms for forms in chosen if forms not in ways)
-    return (() if any(map(suppresses, ways)) and all(map(is_known, advice)) else advice), ways
-
-
 def _fits(told: Sequence[frozenset[str]], each: Seen) -> bool:
     return any(forms & each.forms for forms in told)
 
@@ -140,17 +125,12 @@ def _state(
     if all(silences(forms) for forms in told):
         return "quarantined", f"switches a check off without a reason: {named(told[0])}"
     vain = len({each.session for each in fixes if not each.fixed and _fits(told, each)})
-    worked = len({each.session for each in fixes if each.fixed and _fits(told, each)})
-    if vain > worked:
+    if vain > len({each.session for each in fixes if each.fixed and _fits(told, each)}):
         return "retired", f"it was tried in vain in {vain} sessions"
     if offers >= _FAILED_OFFERS and right < _FAILS * offers:
         return "retired", f"it would have been right in {right} of {offers} sessions"
     if not proven:
         return "candidate", ""
-    if all(map(suppresses, told)):
-        return "candidate", "what this project silences is a fact, no advice by itself"
-    if 2 * worked <= (tried := len({each.session for each in fixes})):
-        return "candidate", f"it worked in {worked} of {tried} sessions"
     if offers + 1 >= _JUDGED_OFFERS and right + 1 < _HOLDS * (offers + 1):
         return "candidate", f"it would have been right in {right} of {offers} sessions"
     return "active", ""
@@ -172,6 +152,9 @@ def _chosen(key: str, seen: Sequence[Seen], *, proven: bool) -> tuple[frozenset[
     if second and len(rest) and sum(bool(second & each.forms) for each in rest) < _SECOND_SHARE * len(rest):
         second = frozenset()
     told = [first, second] if second else [first]
+    covers = sum(bool(second & each.forms) for each in fixes) >= _SECOND_SHARE * len(fixes)
+    if second and covers and suppresses(first) and not suppresses(second) and not silences(second):
+        told.reverse()
     return tuple(each for each in told if not silences(each) or each is told[0])
 
 

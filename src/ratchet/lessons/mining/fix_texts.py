@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from ratchet.lessons.mining.checks import switches_off
 from ratchet.lessons.mining.hunks import SHORTER, imports, strong
 
 if TYPE_CHECKING:
@@ -48,6 +47,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 
 def named(forms: frozenset[str]) -> str:
     """Put a fix into words: `fmt.Errorf`, `%w`."""
+    return _marks(forms) + (" with the reason behind it (this project's way)" if suppresses(forms) else "")
+
+
+def _marks(forms: frozenset[str]) -> str:
     marks = []
     for form in sorted(forms, key=lambda form: (form.partition(" ")[0] != "add", "%" in form, form)):
         verb, _, name = form.partition(" ")
@@ -69,25 +72,16 @@ def _mark(name: str) -> str:
     return {"nolint": f"//nolint:{rule}", "noqa": f"# noqa: {rule}"}.get(tool, f"{tool} {rule}".strip())
 
 
-def text_of(advice: Sequence[frozenset[str]], ways: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
-    """Say what to do, each with its counts and the first with an example; then, as a fact, what is silenced."""
+def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
     said = []
-    for at, forms in enumerate(advice):
-        best = _shortest(forms, ended)
+    best = _shortest(told[0], ended)
+    for at, forms in enumerate(told):
         having = [each for each in ended if forms & each.forms]
         sessions = _number(len({each.session for each in having}), "session")
         counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
-        do = _instruction(forms, best)
-        said.append(f"Else {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}{_example(forms, best)}")
-    return "\n".join([*said, *([_way(ended)] if any(map(suppresses, ways)) else [])]) or f"Add {named(ways[0])}."
-
-
-def _way(ended: Sequence[Seen]) -> str:
-    silenced = [each for each in ended if suppresses(each.forms)]
-    sessions = _number(len({each.session for each in silenced}), "session")
-    handled = sum(not suppresses(each.forms) and not silences(each.forms) for each in ended)
-    rest = f", {handled} handled" if handled else ""
-    return f"In this project {len(silenced)} of {len(ended)} were silenced with a reason ({sessions}){rest}."
+        do = _instruction(forms, best if not at else _shortest(forms, ended))
+        said.append(f"Else {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
+    return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
 
 
 _INSTRUCTIONS: Mapping[str, str] = {
@@ -107,6 +101,10 @@ def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
     for form, said in _INSTRUCTIONS.items():
         if form in forms:
             return said
+    if suppresses(forms):
+        return f"This project silences it, with the reason beside it: {_marks(forms)}"
+    if silences(forms):
+        return f"Add {named(forms)}"
     if all(form.startswith("import ") for form in forms):
         line = next((line.strip() for line in shown.added if imports([line])), "") if shown is not None else ""
         if len(forms) == 1 and line[:1].isalpha() and len(line) <= _LINE_CHARS and "`" not in line:
@@ -144,8 +142,9 @@ def _shortest(forms: frozenset[str], ended: Sequence[Seen]) -> Seen | None:
     ]
     weak = not any(map(strong, forms))  # a keyword is in many a hunk
     short = [each for each in having if len(each.removed) <= _REMOVED_LINES and len(each.added) <= _ADDED_LINES]
-    best_first = sorted(
+    return min(
         short or having,
+        default=None,
         key=lambda each: (
             weak and not _named_in(each),
             not each.removed,
@@ -154,7 +153,6 @@ def _shortest(forms: frozenset[str], ended: Sequence[Seen]) -> Seen | None:
             (each.at, each.message, each.added, each.removed),
         ),
     )
-    return next((each for each in best_first if not switches_off("\n".join(each.added))), None)
 
 
 def _example(forms: frozenset[str], best: Seen | None) -> str:
