@@ -32,7 +32,7 @@ import ratchet
 from figures import Figure, at_most, publish
 from ratchet import Choice, Fix, Problem, Range
 from ratchet.errors import Conflict
-from ratchet.records import Json, Row, Trial
+from ratchet.records import Json, Row, Trial, whole_in
 from ratchet.runtime import Runtime
 from ratchet.store.timeline import events
 
@@ -211,7 +211,8 @@ class Seen:
 
     decisions: list[tuple[str, str, int, int]]  # (act, state, events that decide, events that end)
     exposures: int
-    counted: int
+    decided_on: int  # units of both arms that the decisions rest on
+    counted: int  # the same, read again later
     noted: int
     wrong: int  # noted exposures that the store lacks or holds with another arm
     kills: int
@@ -246,8 +247,11 @@ def seen(home: Path, decided: list[tuple[str, Trial]], kills: int) -> Seen:
                 continue
         rows = runtime.store.find("exposures", {"channel": "trial"}).rows
         stored = {(str(row["trial"]), str(row["unit"])): str(row["arm"]) for row in rows}
-        counted = 0
+        decided_on = counted = 0
         for trial in runtime.trials.list():
+            if not trial.decision:
+                continue
+            decided_on += sum(whole_in(trial.figures[arm], "units") for arm in ("new", "old"))
             said = runtime.guard.evidence(trial.id, now=time.time() + 3600)
             counted += said.new.units + said.old.units
         ends: list[tuple[str, str, int, int]] = []
@@ -257,6 +261,7 @@ def seen(home: Path, decided: list[tuple[str, Trial]], kills: int) -> Seen:
         return Seen(
             decisions=ends,
             exposures=len(stored),
+            decided_on=decided_on,
             counted=counted,
             noted=len(noted),
             wrong=sum(stored.get(key) != arm for key, arm in noted.items()),
@@ -297,7 +302,10 @@ def main() -> None:
     ]
     figures += [
         at_most("exposures noted that the store lacks or holds otherwise", found.wrong, 0, unit=f"of {found.noted}"),
-        at_most("units of both arms less exposures stored", abs(found.counted - found.exposures), 0, unit="units"),
+        at_most(
+            "units read an hour later less those decided on", abs(found.counted - found.decided_on), 0, unit="units"
+        ),
+        at_most("units decided on beyond the exposures", max(0, found.decided_on - found.exposures), 0, unit="units"),
         Figure(name="seconds for all acts", measured=f"{took_s:.0f}"),
     ]
     publish("guard_live", figures)

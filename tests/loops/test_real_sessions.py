@@ -25,7 +25,7 @@ CLASSES = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 def counted(session: str, folder: Path) -> tuple[int, int, float]:
     """(tool results, tokens, USD) of a session, straight from its files: each answer and each result once."""
     results: set[str] = set()
-    answers: dict[str, tuple[str, list[int]]] = {}
+    answers: dict[str, tuple[str, list[int], int]] = {}
     for path in [folder / f"{session}.jsonl", *sorted((folder / session).rglob("*.jsonl"))]:
         for line in path.read_text().split("\n"):
             record = json.loads(line) if line.strip() else {}
@@ -38,14 +38,15 @@ def counted(session: str, folder: Path) -> tuple[int, int, float]:
             usage = message.get("usage")
             if usage and message["model"] != "<synthetic>":
                 used = [usage.get(name, 0) for name in CLASSES]
-                if sum(used) > sum(answers.get(message["id"], ("", [0]))[1]):
-                    answers[message["id"]] = (message["model"], used)
-    usd = sum(
-        tokens * price / 1e6
-        for model, used in answers.values()
-        for tokens, price in zip(used, USD_PER_MILLION[model], strict=True)
-    )
-    return len(results), sum(sum(used) for _, used in answers.values()), usd
+                hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens", 0)
+                if sum(used) > sum(answers.get(message["id"], ("", [0], 0))[1]):
+                    answers[message["id"]] = (message["model"], used, hour)
+    usd = 0.0
+    for model, used, hour in answers.values():
+        prices = USD_PER_MILLION[model]
+        usd += sum(tokens * price for tokens, price in zip(used, prices, strict=True)) / 1e6
+        usd += hour * (2 * prices[0] - prices[1]) / 1e6  # what is kept for an hour costs twice what is given
+    return len(results), sum(sum(used) for _, used, _ in answers.values()), usd
 
 
 @pytest.mark.parametrize("session", SESSIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, nextafter
 
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.ports import Store
@@ -18,7 +18,8 @@ def settle_units(store: Store, outcomes: Sequence[Row], *, known: float = 0.0) -
     Call it once for each outcome, in the transaction that inserts it, after the exposures of its batch. A unit of
     several calls has failed iff its last one did; time and cost add up. Its answer is that of its first calls up to a
     silence of `quiet_s`, after which it is read and must not change: what comes then, or after the deadline, counts for
-    nothing. `known` is the moment up to which the outcomes' home had been drained: what is older came too late for it.
+    nothing. `known` is the moment up to which the outcomes' home had been drained: what ended by then came too late
+    for it, and counts just after it.
     """
     told = 0
     for row in outcomes:
@@ -33,7 +34,7 @@ def _tell(store: Store, trial: str, unit: str, outcome: Row, known: float) -> bo
     exposure = store.get("exposures", (trial, unit))
     if exposure is None or exposure.get("channel") != CHANNEL:
         return False
-    ended_at = max(number_in(outcome, "started_at") + number_in(outcome, "duration_s"), known)
+    ended_at = max(number_in(outcome, "started_at") + number_in(outcome, "duration_s"), nextafter(known, inf))
     if ended_at > number_in(exposure, "due_at"):
         return False
     spells = _joined([*_spells(exposure), _spell(outcome, ended_at)], number_in(exposure, "quiet_s", inf))
