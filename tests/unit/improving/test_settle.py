@@ -8,6 +8,7 @@ import pytest
 
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.improving.trials.settle import settle_units
+from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 
 
@@ -16,8 +17,9 @@ def test_what_ended_by_the_moment_that_is_known_counts_just_after_it(
     tmp_path: Path, started_at: float, late: bool
 ) -> None:
     store = SqliteStore(tmp_path / "store.db")
-    store.add("exposures", [{"trial": "t", "unit": "u", "channel": CHANNEL, "at": 95.0, "due_at": 200.0, "arm": "new"}])
-    outcome = {"trials": {"t": "u"}, "started_at": started_at, "duration_s": 1.0, "ok": True}
+    met: Row = {"trial": "t", "unit": "u", "channel": CHANNEL, "at": 95.0, "due_at": 200.0, "arm": "new"}
+    store.insert_new("exposures", [met])
+    outcome: Row = {"trials": {"t": "u"}, "started_at": started_at, "duration_s": 1.0, "ok": True}
     assert settle_units(store, [outcome], known=100.0) == 1
     told = store.get("exposures", ("t", "u"))
     assert told is not None
