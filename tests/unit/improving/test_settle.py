@@ -17,7 +17,7 @@ def test_what_ended_by_the_moment_that_is_known_counts_just_after_it(
     tmp_path: Path, started_at: float, late: bool
 ) -> None:
     store = SqliteStore(tmp_path / "store.db")
-    met: Row = {"trial": "t", "unit": "u", "channel": CHANNEL, "at": 95.0, "due_at": 200.0, "arm": "new"}
+    met: Row = {"trial": "t", "unit": "u", "channel": CHANNEL, "at": 95.0, "due_at": 200.0, "revision": 1}
     store.insert_new("exposures", [met])
     outcome: Row = {"trials": {"t": "u"}, "started_at": started_at, "duration_s": 1.0, "ok": True}
     assert settle_units(store, [outcome], known=100.0) == 1
