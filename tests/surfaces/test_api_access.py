@@ -35,6 +35,8 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", "/v1/digest"): READ,
     ("GET", "/v1/sessions"): READ,
     ("GET", "/v1/sessions/{session_id}"): READ,
+    ("GET", "/v1/teams/runs"): READ,
+    ("GET", "/v1/teams/runs/{run_id}"): READ,
     ("GET", "/v1/outcomes"): READ,
     ("GET", "/v1/outcomes/{outcome_id}"): READ,
     ("GET", "/v1/health"): READ,

@@ -342,7 +342,7 @@ def test_a_fault_of_ours_tells_nothing_of_itself(held: TestClient, monkeypatch: 
     def broken(*_: object, **__: object) -> object:
         raise RuntimeError(f"secret inside {SECRET}")
 
-    monkeypatch.setattr(type(runtime_of(held)), "patterns", broken)
+    monkeypatch.setattr(type(runtime_of(held)), "pattern_list", broken)
     answer = held.get("/v1/patterns")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"

@@ -231,7 +231,8 @@ def test_a_second_move_copies_nothing_and_a_broken_off_one_the_rest(taught: Runt
 
     with pytest.raises(Killed):
         taught.move(url, progress=kill)
-    assert 0 < sum(each.copied for each in taught.move(url).tables) < 150
+    rest = taught.move(url).tables
+    assert 0 < sum(each.copied for each in rest) < sum(each.rows for each in rest)
     assert sum(each.copied for each in taught.move(url).tables) == 0
     taught.close()
 
