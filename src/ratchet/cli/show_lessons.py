@@ -26,7 +26,6 @@ _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "revi
 
 _ONLY = Styled("  only ", "dim")
 _WAITING = 5  # candidates that are listed among all lessons
-_SEEN = 2  # sessions that saw such a one work: fewer may be chance
 
 
 def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
@@ -69,13 +68,11 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
 
 
 def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons in use that say more than the tool does and the first candidates that two sessions saw work, one
-    remedy of several findings or projects once."""
+    """The lessons in use that say more than the tool does, and the candidates for which most speaks, one remedy of
+    several findings or projects once."""
     first = {(each.state, each.text): each for each in reversed(found)}
     once = [each for each in found if first[each.state, each.text] is each]
-    waiting = [each for each in once if each.state == "candidate" and (each.worked >= _SEEN or not each.tried)][
-        :_WAITING
-    ]
+    waiting = [each for each in once if each.state == "candidate"][:_WAITING]
     return [each for each in once if each.state == "active" and not _is_plain(each)] + waiting
 
 
