@@ -139,7 +139,7 @@ class Bench:
 
     def _checked(self, folder: Path) -> int:
         argv = (*CHECK, "-x", "-p", "no:cacheprovider")
-        ran = self._sandbox.run(Command(argv=argv, view=View(folder=folder), limits=Limits(wall_s=20.0, cpu_s=10.0)))
+        ran = self._sandbox.run(Command(argv=argv, view=View(folder=folder), limits=Limits(wall_s=120.0, cpu_s=10.0)))
         return ran.exit_code
 
 

@@ -29,7 +29,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
 
 
 def searched(sandbox: Sandbox, folder: Path, **given: object) -> SearchResult:
-    asked = SearchRequest(**{"check": CHECK, "candidates": 400, "seconds": 60.0, **given})  # type: ignore[arg-type]
+    asked = SearchRequest(**{"check": CHECK, "candidates": 400, "cpu_s": 60.0, "seconds": 600.0, **given})  # type: ignore[arg-type]
     return search(asked, sandbox, View(folder=folder), limits=Limits())
 
 
@@ -235,6 +235,16 @@ def test_time_that_is_up_ends_it(sandbox: Sandbox, tmp_path: Path) -> None:
     found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}), seconds=4.0)
     assert not found.patches
     assert found.timed_out
+
+
+def test_cpu_time_that_is_up_ends_it_whatever_the_clock_says(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from total import total\ndef test_total(): assert total([1, 2]) == 30\n"
+    folder = written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test})
+    found = searched(sandbox, folder, candidates=100_000, cpu_s=3.0)
+    assert not found.patches
+    assert found.timed_out
+    assert found.tried > 1
+    assert 3.0 <= found.cpu_s < 30.0
 
 
 def test_what_ended_a_search_that_found_nothing_is_told() -> None:

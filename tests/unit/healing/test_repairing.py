@@ -6,6 +6,7 @@ import ast
 import os
 import random
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import files_of, place_of, remembered, shuffled
+from ratchet.healing.solvers.repairing import child, waiting
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
@@ -299,6 +301,42 @@ def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_h
         assert 10 < seconds("ninth") < 30
         assert seconds("known") < 10
     assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_test_that_a_busy_machine_keeps_waiting_is_not_taken_for_one_that_sleeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited = 0.0
+    monkeypatch.setattr(child, "waited_s", lambda: waited)
+
+    def ends(job: ForkedRun, *, after_s: float) -> bool:
+        began = time.monotonic()
+        monkeypatch.setattr(child.time, "monotonic", lambda: began + after_s)
+        try:
+            signal.raise_signal(signal.SIGALRM)
+        except TimeUp:
+            return True
+        finally:
+            monkeypatch.undo()
+            monkeypatch.setattr(child, "waited_s", lambda: waited)
+        return False
+
+    held = signal.getsignal(signal.SIGALRM)
+    with open(os.devnull, "wb") as out:
+        job = ForkedRun(out=out.fileno(), root="/p", each_s=20.0)
+        signal.signal(signal.SIGALRM, job._on_clock)
+        try:
+            job.begin("one")
+            assert not ends(job, after_s=59.0)
+            assert ends(job, after_s=61.0)
+            waited = 30.0
+            assert not ends(job, after_s=61.0)
+            assert ends(job, after_s=91.0)
+            job.end("one", True)
+        finally:
+            signal.signal(signal.SIGALRM, held)
+    assert waiting.waited_s(os.getpid()) >= 0.0
+    assert waiting.waited_s(2**31 - 1) == 0.0  # no such process
 
 
 @pytest.mark.parametrize(

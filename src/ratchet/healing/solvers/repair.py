@@ -71,6 +71,8 @@ class SearchResult:
     """Candidates that came to nothing, as `SearchRequest.spent` takes them."""
     trying_s: float = 0.0
     """CPU time that the candidates took, without what came before the first."""
+    cpu_s: float = 0.0
+    """CPU time that all of it took."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,9 @@ class SearchRequest:
     choice: int = CHOICE
     """At most so many candidates after the first that passes, to choose from."""
     seconds: float = _LONGEST_S
+    """By the clock."""
+    cpu_s: float = 0.0
+    """CPU time, which says how much was looked at whatever else a machine does; 0: as much as there is by the clock."""
     seed: int = 0
     order: Order = "best"
     protected: tuple[str, ...] = ()
@@ -110,20 +115,23 @@ class Repair:
 
     name = "repair"
 
-    def __init__(self, options: SolverOptions | None = None, *, order: Order = "best") -> None:
+    def __init__(self, options: SolverOptions | None = None, *, order: Order = "best", cpu_s: float = 0.0) -> None:
         del options  # it needs neither network nor variables
         self._order = order
+        self._cpu_s = cpu_s
 
     def solve(self, job: SolveJob) -> Solved:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
         skip, spent = _skipped(job), tuple[str, ...]()
-        tried, refused = 0, ""
+        tried, used_s, refused = 0, 0.0, ""
         while True:
             seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
-            if seconds <= 0 or job.cancelled():
+            spent_cpu = 0 < self._cpu_s <= used_s
+            if seconds <= 0 or spent_cpu or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
-            found = self._search(job, seconds, candidates=job.candidates - tried, skip=skip, spent=spent)
-            tried += found.tried
+            cpu_s = max(0.0, self._cpu_s - used_s)
+            found = self._search(job, seconds, cpu_s, candidates=job.candidates - tried, skip=skip, spent=spent)
+            tried, used_s = tried + found.tried, used_s + found.cpu_s
             if not found.patches:
                 reason = found.problem or exhausted(replace(found, tried=tried), job.candidates)
                 reason = "; ".join(filter(None, (refused, reason)))
@@ -138,7 +146,14 @@ class Repair:
             job.note(f"{refused}; the search goes on")
 
     def _search(
-        self, job: SolveJob, seconds: float, *, candidates: int, skip: tuple[str, ...], spent: tuple[str, ...]
+        self,
+        job: SolveJob,
+        seconds: float,
+        cpu_s: float,
+        *,
+        candidates: int,
+        skip: tuple[str, ...],
+        spent: tuple[str, ...],
     ) -> SearchResult:
         """Run the search where nothing that a candidate does is kept."""
         trial = job.workspace.fork(job.workspace.checkpoint())
@@ -147,6 +162,7 @@ class Repair:
                 check=job.task.check,
                 candidates=candidates,
                 seconds=seconds,
+                cpu_s=cpu_s,
                 seed=job.seed,
                 order=self._order,
                 protected=job.task.protected,
@@ -219,7 +235,7 @@ def search(
         "project": str(view.known_as or ""), "candidates": asked.candidates,
         "seconds": asked.seconds - min(_ENDING_S, _ENDING_SHARE * asked.seconds),
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
-        "processes": asked.processes,
+        "processes": asked.processes, "cpu_s": asked.cpu_s,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
         "spent": list(asked.spent),
         "quarantined": list(asked.quarantined),
@@ -333,6 +349,7 @@ def _read(ran: Ran) -> SearchResult:
         loaded_anew=_count(said.get("loaded_anew")),
         spent=tuple(map(str, _list(said.get("spent")))),
         trying_s=_share(said.get("trying_s")),
+        cpu_s=_share(said.get("cpu_s")),
     )
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 
 from .tracing import Tracer
+from .waiting import waited_s
 
 _MEMORY = 512 * 1_048_576  # beyond what the server holds: a mutant that hoards ends alone, not the sandbox
 _FILE = 16 * 1_048_576
@@ -23,6 +24,7 @@ _LOAD_S = 2.0  # for importing the tests, before the first of them starts
 # Where very many tests never end, the run that sees what there is has to: after so many, the others have less time.
 _LATE, _HURRIED = 8, 4.0
 _FRAMES = 40
+_ASLEEP = 3.0  # times the CPU time that a test has, which it may take by the clock: longer, and it sleeps
 _real = functools.lru_cache(maxsize=1_000)(os.path.realpath)
 
 
@@ -69,6 +71,7 @@ class ForkedRun:
     _gained: bool = False
     _timed: bool = False
     _since: float = 0.0
+    _sleeps_at: float = 0.0
     _late: int = 0
 
     def confine(self) -> None:
@@ -86,7 +89,7 @@ class ForkedRun:
         resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE, _FILE))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGPROF, self._on_time if self.each_s else signal.SIG_DFL)
-        signal.signal(signal.SIGALRM, self._on_time if self.each_s else signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, self._on_clock if self.each_s else signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, _LOAD_S + self.cpu_s)
 
     def loaded(self) -> ForkedRun:
@@ -108,7 +111,8 @@ class ForkedRun:
             # Again and again, for a program that catches everything; by the wall, too, for one that sleeps.
             seconds = self.each_s / (_HURRIED if name in self.endless else 1) / (_HURRIED if self._late >= _LATE else 1)
             signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
-            signal.setitimer(signal.ITIMER_REAL, 3 * seconds, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, _ASLEEP * seconds, 0.1)
+            self._sleeps_at = time.monotonic() - waited_s() + _ASLEEP * seconds
         elif not self._timed:
             signal.setitimer(signal.ITIMER_PROF, self.cpu_s)
             self._timed = True
@@ -164,6 +168,10 @@ class ForkedRun:
             elif name.startswith(self.root + os.sep) and not line and not is_installed(name[len(self.root) :]):
                 line = number
         return line, frames[-_FRAMES:]
+
+    def _on_clock(self, _signal: int, _frame: FrameType | None) -> None:
+        if time.monotonic() - waited_s() > self._sleeps_at:  # else a busy machine kept it waiting
+            raise TimeUp
 
     @staticmethod
     def _on_time(_signal: int, _frame: FrameType | None) -> None:

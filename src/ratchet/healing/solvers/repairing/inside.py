@@ -37,7 +37,7 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given", "processes"}."""
+    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given", "processes", "cpu_s"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -50,7 +50,7 @@ def main() -> None:
     sources: list[str] = []
     driver, checked = driver_for(request["run"], root, lambda: _stale(sources))
     sources += _sources(root, [*request["protected"], *(os.path.relpath(each, root) for each in checked)])
-    server = ForkServer(time.monotonic() + request["seconds"], root)
+    server = ForkServer(time.monotonic() + request["seconds"], root, request["cpu_s"] or float("inf"))
     server.sources = frozenset(sources)
 
     def serve() -> None:
@@ -103,7 +103,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
         grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=passing)),
         timed_out=server.out_of_time(),
-        places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds,
+        places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds, cpu_s=server.cpu_s,
         spent=sorted(search.spent), near=search.near,
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from .child import ForkedRun, InChild, killed
 from .keeping import UNFIT, Begun, LoadedProcess, held
 from .swapping import Swap
 from .tracing import Tracer
+from .waiting import waited_s
 
 _SMALLEST_S = 0.1  # of CPU; most mutants of a loop never end, and what works is rarely slower than all that failed
 _TIMES = 5.0
@@ -78,9 +79,10 @@ class RunReport:
 class ForkServer:
     """The parent of all candidates. One at a time, since they share the folder."""
 
-    def __init__(self, deadline: float, root: str) -> None:
+    def __init__(self, deadline: float, root: str, cpu_s: float = float("inf")) -> None:
         self.deadline = deadline
         """On the monotonic clock."""
+        self._cpu_ends_s = cpu_s
         self.root = root
         self.limit_s = _SMALLEST_S
         self.first: tuple[str, ...] = ()
@@ -112,7 +114,7 @@ class ForkServer:
         return report
 
     def out_of_time(self) -> bool:
-        return time.monotonic() > self.deadline
+        return time.monotonic() > self.deadline or self.cpu_s > self._cpu_ends_s
 
     def whole(self, files: Mapping[str, bytes], *, trace: bool = False, wider_s: float = 0.0) -> RunReport:
         """All tests, each with its own time; with `trace`, what they run. Above 0, `wider_s` is the time for all tests
@@ -174,7 +176,7 @@ class ForkServer:
     def ended(self, begun: Begun) -> RunReport | None:
         """The report of a candidate that was started, once it has ended; None where the loaded tests do not do."""
         until = max(begun.until, time.monotonic() + _COLLECTED_S)
-        report = _heard(begun.out, min(until, self.deadline + 1.0))
+        report = _heard(begun.out, begun.child, until, self.deadline + 1.0)
         os.close(begun.out)
         killed(begun.child)
         used = begun.keeper.said()
@@ -240,7 +242,7 @@ class ForkServer:
             )
         os.close(back)
         try:
-            report = _heard(out, min(time.monotonic() + wall_s, self.deadline + 1.0))
+            report = _heard(out, child, time.monotonic() + wall_s, self.deadline + 1.0)
             killed(child)
             os.waitpid(child, 0)
         finally:
@@ -264,11 +266,11 @@ class ForkServer:
         return held, since
 
 
-def _heard(out: int, until: float) -> RunReport:
-    """The report of a child, until it says no more or its time is over. What it says is a mutant's word: odd lines are
-    left out."""
+def _heard(out: int, child: int, until: float, ends: float) -> RunReport:
+    """The report of a child, until it says no more or its time is over: at `until`, later by as much as a busy machine
+    kept it waiting, and at `ends` in any case. What it says is a mutant's word: odd lines are left out."""
     report = RunReport()
-    for line in _lines(out, until, report):
+    for line in _lines(out, lambda: min(until + waited_s(child), ends), report):
         try:
             row = json.loads(line)
         except ValueError:
@@ -289,12 +291,12 @@ def _heard(out: int, until: float) -> RunReport:
     return report
 
 
-def _lines(out: int, until: float, report: RunReport) -> Iterator[bytes]:
+def _lines(out: int, until: Callable[[], float], report: RunReport) -> Iterator[bytes]:
     size, rest = 0, b""
     while size < _KEPT:
-        left = until - time.monotonic()
-        if left <= 0 or not select.select([out], [], [], left)[0]:
-            return
+        while not select.select([out], [], [], max(0.0, until() - time.monotonic()))[0]:
+            if time.monotonic() >= until():
+                return
         piece = os.read(out, _READ)
         if not piece:
             return
