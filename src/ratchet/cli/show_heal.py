@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ratchet.cli.show import ago, console, number, plain, worked
 from ratchet.cli.terminal import Console, Styled
+from ratchet.failures.redaction.text import redact
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
@@ -229,7 +230,7 @@ def _attempt(out: Console, held: Attempt) -> None:
 
 
 def _diff(out: Console, diff: str) -> None:
-    lines = [line for line in diff.split("\n") if line and not line.startswith(("diff --git", "index "))]
+    lines = [line for line in redact(diff).split("\n") if line and not line.startswith(("diff --git", "index "))]
     for line in lines[:_DIFF_LINES]:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "dim")
         out.print(Styled("           ").append(Styled(_shown(line), style)), soft_wrap=True)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import cast
 
 from ratchet.errors import Conflict
-from ratchet.failures.redaction.text import clean
+from ratchet.failures.redaction.text import clean, redact
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
 from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
@@ -101,7 +101,7 @@ class Experience:
 def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:
     """The lines of a diff that say what changed: `file:` and its `-` and `+` lines."""
     kept: list[str] = []
-    for line in diff.split("\n"):
+    for line in redact(diff).split("\n"):  # before anything is cut: half a secret is not seen
         if line.startswith("diff --git "):
             kept.append(line.rpartition(" b/")[2] + ":")
         elif line[:1] in ("-", "+") and not line.startswith(("--- ", "+++ ")):

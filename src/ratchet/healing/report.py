@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from ratchet.failures.redaction.text import redact
 from ratchet.healing.episode import Attempt, Episode
 from ratchet.healing.models.quoting import quoted
 from ratchet.healing.sibling_checks import SiblingPatch
@@ -25,7 +26,7 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     parts = [
         f"# {_HEADS.get(episode.status, 'Not healed')}",
         f"Check: {_code(shlex.join(episode.task.check))}\n\n{head}",
-        quoted(episode.reason) if episode.reason else "",
+        quoted(redact(episode.reason)) if episode.reason else "",
         _flakes(episode),
         _change(passed) if passed is not None else _tried(episode),
         _siblings(siblings),
@@ -37,7 +38,7 @@ def _change(attempt: Attempt) -> str:
     said = [f"- {name}: {_code(text)}" for name, text in (("cause", attempt.cause), ("fix", attempt.fix)) if text]
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
-    return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.diff[:_DIFF_CHARS])
+    return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(redact(attempt.diff)[:_DIFF_CHARS])
 
 
 def _siblings(found: Sequence[SiblingPatch]) -> str:
@@ -46,7 +47,7 @@ def _siblings(found: Sequence[SiblingPatch]) -> str:
     parts = [
         f"- {_code(f'{each.path}:{each.line} {each.function}')}: "
         + (_code(each.broken) if each.broken else f"{each.kept} tests pass with it as before; none fails without it")
-        + f"\n\n{quoted(each.diff[:_DIFF_CHARS])}"
+        + f"\n\n{quoted(redact(each.diff)[:_DIFF_CHARS])}"
         for each in found
     ]
     return "## The same mistake elsewhere\n\nProposals: nothing of them is in the patch.\n\n" + "\n\n".join(parts)
@@ -71,5 +72,5 @@ def _flakes(episode: Episode) -> str:
 
 def _code(text: str) -> str:
     """One line of foreign text as code."""
-    line = " ".join(text.split())[:400].replace("`", "'")
+    line = " ".join(redact(text).split())[:400].replace("`", "'")
     return f"`{line}`" if line else ""

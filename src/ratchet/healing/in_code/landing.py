@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ratchet import files
 from ratchet.errors import Conflict, Refused
-from ratchet.healing.patches import carried_over, diff_text
+from ratchet.healing.landing import patch
+from ratchet.healing.patches import carried_over
 from ratchet.sandbox.command import FileChange
 
 _TRIES = 5  # other processes and editors that write meanwhile
@@ -18,7 +19,7 @@ def write_patch(folder: Path, path: str, before: bytes, after: bytes, name: str)
     place.mkdir(parents=True, exist_ok=True)
     file = place / f"{name}.patch"
     change = FileChange(path=path, before=before, after=after, before_mode=0o644, after_mode=0o644)
-    file.write_bytes(diff_text([change]).encode("utf-8", "surrogateescape"))
+    patch.write(file, [change])
     return file
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ratchet.healing.landing import branch, files
-from ratchet.healing.patches import diff_text
+from ratchet.healing.landing import branch, files, patch
 from ratchet.sandbox.command import FileChange
 
 
@@ -34,7 +33,7 @@ def land(landing: Landing, folder: Path, changes: Sequence[FileChange], *, home:
     elif landing.to == "branch":
         branch.commit(folder, landing.name, changes, message=message)
     elif landing.to == "patch":
-        Path(landing.name).write_text(diff_text(changes), encoding="utf-8", errors="surrogateescape", newline="")
+        patch.write(Path(landing.name), changes)
 
 
 def lock_of(home: Path, folder: Path) -> Path:

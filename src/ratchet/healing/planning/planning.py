@@ -256,7 +256,7 @@ class Planning:
         if episode.task.steps:
             done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)
             first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
-            parts.append(f"# What was done before\n{first}{done}\n{quoted(cap(seen.diff, _DIFF_SHOWN))}")
+            parts.append(f"# What was done before\n{first}{done}\n{quoted(clean(seen.diff, _DIFF_SHOWN))}")
         if seen.own is not None and not plainly:
             state = "passes now" if not said else f"fails now:\n{quoted(output_excerpt(said, room // 5))}"
             parts.append(f"# The project's own check: `{seen.own.text}` {state}")
