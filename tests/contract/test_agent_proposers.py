@@ -13,6 +13,8 @@ import pytest
 from ratchet import registry
 from ratchet.errors import ModelError, Refused, UsageError
 from ratchet.evolving.candidate import Candidate
+from ratchet.evolving.competitors.comparing import ComparedFeature
+from ratchet.evolving.competitors.features import Feature
 from ratchet.evolving.job import AgentProposer, ProposalJob, Proposed, ProposerOptions
 from ratchet.evolving.proposers import evidence
 from ratchet.healing.models.chain import Chain
@@ -578,3 +580,19 @@ def test_a_proposer_of_yours_is_named_by_its_module(workspace: Workspace) -> Non
     played = RunThroughProposer([{"reading.py": "x = 1\n"}])
     assert played.propose(asked(workspace)).hypothesis == "new content of reading.py"
     assert changed(workspace) == {"reading.py"}
+
+
+# -- what others offer -------------------------------------------------------------------------------------------------
+
+
+def test_proposers_are_told_what_others_offer_as_data(workspace: Workspace) -> None:
+    line = 'p.add_argument("--undo", default="sk-ant-api03-' + "a1B2" * 20 + '")'
+    cell = Feature(kind="option", name="--undo", file="cli.py", line=4, shown=line)
+    gap = ComparedFeature(kind="option", name="--undo", cells={"theirs": cell})
+    job = asked(workspace, gaps=(gap,))
+    text = evidence.told(job, 9_000)
+    assert "# What other projects offer that the agent does not\n```\noption --undo: theirs cli.py:4" in text
+    row = json.dumps(evidence.row_of(job))
+    assert "theirs cli.py:4" in row
+    assert "a1B2a1B2" not in text + row
+    assert "other projects" not in evidence.told(asked(workspace), 9_000)

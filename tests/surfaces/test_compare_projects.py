@@ -9,11 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from ratchet.cli.app import cli
 from ratchet.errors import UsageError
 from ratchet.evolving.competitors.book import compare_projects, gap_plan, write_plans
-from ratchet.evolving.competitors.features import features
+from ratchet.evolving.competitors.comparing import ComparedFeature
+from ratchet.evolving.competitors.features import Feature, features
+from ratchet.evolving.competitors.prose import ProseLine, grounded
 from ratchet.healing.planning.plan import plan_of
+from ratchet.testing.model_server import ModelServer
+from ratchet.testing.wire import Reply
 
 CLI = """import click
 
@@ -54,9 +60,10 @@ parser.add_argument("--port", type=int)
     ],
 )
 def test_the_group_that_a_program_starts_is_no_command_of_it(texts: dict[str, str]) -> None:
-    below = CLI.replace("@click.group()\ndef cli", "@cli.group()\ndef items")
+    below = '@cli.group()\ndef items(): ...\n\n\n@items.command("list")\ndef list_items(): ...\n'
     commands = {each.name for each in features({**texts, "pkg/items.py": below}) if each.kind == "command"}
-    assert commands == {"export", "import-all", "items", *(("shop",) if "pyproject.toml" in texts else ())}
+    program = ("shop",) if "pyproject.toml" in texts else ()
+    assert commands == {"export", "import-all", "items", "items list", *program}
 
 
 def test_each_feature_names_the_line_that_shows_it() -> None:
@@ -82,7 +89,7 @@ def test_other_languages_docs_and_manifests() -> None:
         for each in features(
             {
                 "bin/cli.ts": 'program.command("sync <dir>")\n  .option("-f, --force", "x")\napp.get("/v1/x", y)\n',
-                "cmd/root.go": 'c := &Command{\n\tUse: "serve",\n}\nc.Flags().StringVar(&x, "listen", "", "")\n',
+                "cmd/root.go": 'c := &cobra.Command{\n\tUse: "serve",\n}\nc.Flags().StringVar(&x, "listen", "", "")\n',
                 "pyproject.toml": '[project]\nname = "x"\n[project.scripts]\nx = "x:main"\n',
                 "README.md": "# X\n\n## Plugins\n\n```\n## no heading\n```\n",
                 "CHANGELOG.md": "## Plugins again\n",
@@ -99,6 +106,77 @@ def test_other_languages_docs_and_manifests() -> None:
         "endpoint /v1/x": "bin/cli.ts:3",
         "topic Plugins": "README.md:3",
     }
+
+
+JS = """import { execa } from "execa";
+// program.option("--commented", "out")
+program.command("sync <dir>").option('-f, --force', `even so`).addOption(new Option("--mode <m>", "how"));
+yargs.option("quiet", { type: "boolean" });
+await execa("git", ["--no-pager", "log"]);
+args.push("--used");
+router.post("/v1/items", async (request, reply) => {});
+const got = await client.get("/v1/elsewhere", { headers });
+server.tool("search", { q: z.string() }, run);
+if (name.endsWith(".csv")) {}
+"""
+GO = """package cmd
+func init() {
+	flags := rootCmd.PersistentFlags()
+	flags.StringVarP(&a, "listen", "l", "", help["listen"])
+	flags.Lookup("looked-up").NoOptDefVal = "1"
+	v, _ := cmd.Flags().GetString("asked")
+	rootCmd.Flags().Bool("dry-run", false, "only say")
+	port := flag.Int("port", 80, "the port")
+	exec.Command("git", "--bare")
+	mux.HandleFunc("GET /items", list)
+}
+func add(fs *pflag.FlagSet) { fs.Bool("deep", false, "") }
+var app = &cli.App{Commands: []*cli.Command{{Name: "nested"}}, Flags: []cli.Flag{&cli.StringFlag{Name: "level"}}}
+var serve = &cobra.Command{
+	Use:   "serve [dir]",
+	Short: "Use: no",
+}
+"""
+RS = """/// --no-doc
+#[derive(Parser)]
+struct Cli {
+    /// Which
+    #[arg(short, long)]
+    pub dry_run: bool,
+    #[clap(long = "macro", value_name = "M")]
+    pub(crate) macro_name: Option<String>,
+    #[arg(short)]
+    path: String,
+    #[command(subcommand)]
+    what: What,
+}
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Adds
+    #[command(about = "x")]
+    AddAll { from: String },
+    List,
+}
+fn old() { App::new("x").arg(Arg::new("v").long("verbose")).subcommand(Command::new("check")); }
+fn run() { spawn(Command::new("git")); }
+fn web() { Router::new().route("/items", get(list)); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "offered"),
+    [
+        ("cli.ts", JS, "sync --force --mode --quiet /v1/items search .csv"),
+        ("root.go", GO, "--listen --dry-run --port /items --deep --level serve"),
+        ("main.rs", RS, "--dry-run --macro add-all list --verbose check /items"),
+    ],
+)
+def test_what_is_declared_is_told_from_what_is_used(path: str, text: str, offered: str) -> None:
+    found = features({path: text})
+    assert {each.name for each in found} == set(offered.split())
+    for each in found:  # the line shows it, or declares the field or the variant that it is called after
+        words = each.name.removeprefix("--").replace("-", "").replace("_", "")
+        assert words in each.shown.lower().replace("-", "").replace("_", "")
 
 
 @pytest.fixture
@@ -148,3 +226,74 @@ def test_a_repository_is_read_from_git_and_nothing_of_it_is_run(projects: Path, 
     asked = [*compare, str(projects / "none")]
     missing = subprocess.run(asked, env=environ, capture_output=True, text=True, check=False)
     assert missing.returncode == 3
+
+
+# -- words of a model --------------------------------------------------------------------------------------------------
+
+GAP = ComparedFeature(
+    kind="option",
+    name="--dry-run",
+    cells={"one": Feature(kind="option", name="--dry-run", file="cli.py", line=14, shown='@click.option("--dry-run")')},
+)
+FORMAT = ComparedFeature(
+    kind="format", name=".csv", cells={"two": Feature(kind="format", name=".csv", file="a.py", line=3, shown=".csv")}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "held"),
+    [
+        ("Projects like one offer --dry-run.", (1,), ["--dry-run"]),
+        ("They read .csv, and offer `--dry-run`.", (1, 2), ["--dry-run", ".csv"]),
+        ("They read .csv.", (1, 2), [".csv"]),
+        ("A dry-run is on offer in 1 project.", (1,), ["--dry-run"]),
+        ("They offer --dry-run.", (), None),  # no evidence is named
+        ("They offer --dry-run.", (7,), None),  # no such evidence
+        ("They offer --dry-run.", (2,), None),  # evidence of something else
+        ("They are well documented.", (1,), None),
+        ("They offer --dry-run and --undo.", (1,), None),  # a name that no line shows
+        ("They offer --dry-run since 2019.", (1,), None),  # a number that no line shows
+    ],
+)
+def test_a_sentence_keeps_its_evidence_or_is_dropped(text: str, rows: tuple[int, ...], held: list[str] | None) -> None:
+    found = grounded(ProseLine(text=text, rows=rows), [GAP, FORMAT])
+    assert (None if found is None else [each.name for each in found.rows]) == held
+
+
+def _compared(projects: Path, home: Path, *words: str, **environ: str) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        asked = ["--home", str(home), "compare", str(projects / "one"), "--own", str(projects / "mine"), *words]
+        return CliRunner().invoke(cli, asked)
+
+
+def test_a_model_writes_about_the_gaps_where_one_is_set(projects: Path, home: Path) -> None:
+    lines = [{"text": "The command `export` is one of theirs.", "rows": [2]}, {"text": "They are fast.", "rows": [1]}]
+    with ModelServer(*[Reply(text=json.dumps({"lines": lines}))] * 2) as server:
+        model = {"RATCHET_MODEL": "openai:fake", "RATCHET_MODEL_BASE_URL": server.openai_url, "OPENAI_API_KEY": "x"}
+        named = ("--allow-unknown-price", "--kind", "command")
+        said = _compared(projects, home, *named, **model)
+        as_json = _compared(projects, home, *named, "--json", **model)
+        assert len(server.asked) == 2
+        silent = _compared(projects, home, *named, "--no-prose", **model)
+        assert len(server.asked) == 2
+    assert "They are fast" not in said.output
+    assert "1 sentence without evidence dropped" in said.stdout
+    assert "export: one cli.py:8" in said.stdout
+    rows = {each["name"]: each["said"] for each in json.loads(as_json.stdout)}
+    assert rows.pop("export") == ["The command `export` is one of theirs."]
+    assert not any(rows.values())
+    assert "says" not in silent.stdout
+
+
+def test_the_table_stands_without_a_model_and_where_one_fails(projects: Path, home: Path) -> None:
+    alone = _compared(projects, home)
+    assert alone.exit_code == 0
+    assert "no prose" not in alone.output
+    with ModelServer(Reply(text="no JSON"), Reply(text="none again")) as server:
+        model = {"RATCHET_MODEL": "openai:fake", "RATCHET_MODEL_BASE_URL": server.openai_url, "OPENAI_API_KEY": "x"}
+        failed = _compared(projects, home, "--allow-unknown-price", **model)
+    assert failed.exit_code == 0
+    assert failed.stdout == alone.stdout
+    assert "no prose: " in failed.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from ratchet.testing.evolving import (
     synthetic_agent,
     synthetic_benchmark,
 )
+from ratchet.testing.proposing import Play
 
 DECLARATION = """command = "true"
 changes = ["skills.json"]
@@ -75,7 +77,34 @@ def run(shell: Shell) -> str:
     return evolved(shell, proposals=2)
 
 
-def evolved(shell: Shell, *, proposals: int) -> str:
+def test_the_projects_beside_are_evidence_for_the_proposer(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    told: list[str] = []
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "cli.py").write_text(
+        'import argparse\np = argparse.ArgumentParser()\np.add_argument("--undo")\n'
+    )
+
+    def asked(job: ProposalJob) -> Proposed:
+        told.extend(f"{gap.name} {gap.cells['theirs'].place}" for gap in job.gaps)
+        return Proposed(status="nothing", reason="only looked")
+
+    evolved(shell, proposals=1, script=[asked], beside=(str(tmp_path / "theirs"),))
+    assert told == ["--undo cli.py:3"]
+    named = ("--agent", "agent", "--proposer", "settings", "--bench", "quick")
+    lost = shell.ratchet("evolve", *named, "--beside", "nowhere")
+    assert lost.returncode == 3
+    assert "nowhere is neither a folder nor" in lost.stderr
+    assert not json.loads(shell.told(shell.ratchet("evolve", "list", "--json")))[1:], "no run is begun for it"
+
+
+def evolved(
+    shell: Shell,
+    *,
+    proposals: int,
+    script: Sequence[Mapping[str, str] | Play] | None = None,
+    beside: tuple[str, ...] = (),
+) -> str:
     with Runtime.open(home=shell.folder / "home") as runtime:
         asked = EvolveAsked(
             agent=agent_of("agent", cwd=shell.folder),
@@ -83,8 +112,8 @@ def evolved(shell: Shell, *, proposals: int) -> str:
             proposer="settings",
             proposals=proposals,
         )
-        proposer = ScriptedProposer([{"agent.py": "x = 1\n"}, good])
-        means = EvolveMeans(proposer=proposer, measure=SyntheticMeasure(), unsafe=True)
+        proposer = ScriptedProposer(script or [{"agent.py": "x = 1\n"}, good])
+        means = EvolveMeans(proposer=proposer, measure=SyntheticMeasure(), unsafe=True, beside=beside)
         return runtime.evolutions.run(asked, means).id
 
 

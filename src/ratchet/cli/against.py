@@ -8,13 +8,15 @@ from pathlib import Path
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import json_option
+from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import PATH
+from ratchet.cli.numbers import Finite
 from ratchet.cli.show import console, number, plain
 from ratchet.cli.terminal import Styled
-from ratchet.evolving.competitors.book import compare_projects, write_plans
+from ratchet.evolving.competitors.book import compare_projects, say, write_plans
 from ratchet.evolving.competitors.comparing import ComparedFeature, FeatureTable
 from ratchet.evolving.competitors.features import KINDS
+from ratchet.evolving.competitors.prose import TableProse
 
 
 @click.command()
@@ -25,16 +27,26 @@ from ratchet.evolving.competitors.features import KINDS
 @click.option("--limit", default=30, show_default=True, type=click.IntRange(1), help="Rows, and plans.")
 @click.option("--plans", type=PATH, metavar="FOLDER", help="Write a plan for each gap, for `ratchet run --plan FILE`.")
 @click.option("--program", default="", metavar="CMD", help="Your own command: plans then check its --help.")
+@click.option(
+    "--prose/--no-prose", default=None, help="Have a model write about the gaps.  [default: where one is set]"
+)
+@click.option("--model", default="", metavar="NAME", help="Who writes: provider:name, or command:WORDS.")
+@click.option("--budget-usd", default=0.10, show_default=True, type=Finite(0), help="For the prose.")
+@click.option("--allow-unknown-price", "unpriced", is_flag=True, help="Use a model whose price is not known.")
+@home_option
 @json_option
 def compare(
     others: Sequence[str], own: Path, kinds: Sequence[str], whole: bool, limit: int, plans: Path | None, program: str,
-    as_json: bool,
+    prose: bool | None, model: str, budget_usd: float, unpriced: bool, command_home: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare your project with others: commands, options, tools, endpoints, topics.
 
     PATH is a folder or a bare git folder, URL an https:// or ssh:// address, NAME what the table calls it. Files are
     read, nothing of theirs is run.
     What is not found in files may be there all the same: a cell says what shows a feature, an empty one proves nothing.
+
+    Where a model is set (see `ratchet models`), it writes sentences about the gaps; one that the lines do not hold is
+    dropped.
     """
     table = compare_projects(own, others)
     rows = [each for each in (table.rows if whole else table.gaps) if not kinds or each.kind in kinds]
@@ -42,10 +54,38 @@ def compare(
         narrowed = FeatureTable(own=table.own, others=table.others, rows=tuple(rows))
         for path in write_plans(narrowed, plans, program=program, limit=limit):
             click.echo(f"written: {path}", err=as_json)
-    if as_json:
-        show.as_json([shapes.bench.ComparedFeatureShape.built(each) for each in rows[:limit]])
-    else:
+    if not as_json:
         _table(table, rows, limit)
+    said = TableProse()
+    models = opened(command_home).models.choice if prose is not False else None
+    if models is not None and (prose or model or models.named()):
+        gaps = [each for each in rows[:limit] if each.is_gap(table.own)]
+        said = say(gaps, models, model=model, usd=budget_usd, unpriced=unpriced, told=note)
+    if as_json:
+        about = {id(row): [line.text for line in said.lines if row in line.rows] for row in rows[:limit]}
+        show.as_json([shapes.bench.ComparedFeatureShape.built(each, said=about[id(each)]) for each in rows[:limit]])
+    _prose(said, quiet=as_json)
+
+
+def note(text: str) -> None:
+    """Say what is waited for."""
+    click.echo(text, err=True)
+
+
+def _prose(said: TableProse, *, quiet: bool) -> None:
+    """Sentences with the lines that hold them; on stderr, why there are none."""
+    if said.problem:
+        click.echo(f"no prose: {said.problem}", err=True)
+    if quiet or not said.lines:
+        return
+    out = console()
+    dropped = f"; {number(said.dropped, 'sentence')} without evidence dropped" if said.dropped else ""
+    out.print(f"\n{plain(said.by, 60)} says{dropped}:", soft_wrap=True)
+    for line in said.lines:
+        out.print(Styled("  ").append(plain(line.text, 300), "default"), soft_wrap=True)
+        for row in line.rows:
+            places = ", ".join(f"{project} {cell.place}" for project, cell in row.cells.items())
+            out.print(Styled("      ").append(plain(f"{row.name}: {places}", 300), "cyan"), soft_wrap=True)
 
 
 def _table(table: FeatureTable, rows: Sequence[ComparedFeature], limit: int) -> None:

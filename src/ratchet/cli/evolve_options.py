@@ -27,6 +27,12 @@ _MEANS = (
     click.option("--pass-env", "passed_on", multiple=True, metavar="NAME", help="A variable that the proposer gets."),
     click.option("--ro", "readable", multiple=True, type=click.Path(path_type=Path), help="A path that it may read."),
     click.option("--model", default="", metavar="NAME", help="Who proposes: provider:name, or several by commas."),
+    click.option(
+        "--beside",
+        multiple=True,
+        metavar="[NAME=]PATH|URL",
+        help="A project to learn from: gaps are told, none is run.",
+    ),
     click.option("--allow-unknown-price", is_flag=True, help="Use a model or program whose price is not known."),
     click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Plain processes, no protection; kept on record."),
 )

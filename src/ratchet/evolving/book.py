@@ -8,14 +8,16 @@ from itertools import count
 from pathlib import Path
 
 from ratchet import registry
-from ratchet.errors import Conflict, NotFound, Refused
+from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.archive import Archive
-from ratchet.evolving.bench.benchmark import Benchmark, Evaluation
+from ratchet.evolving.bench.benchmark import Agent, Benchmark, Evaluation
 from ratchet.evolving.bench.book import BenchBook
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.evolving.competitors.book import compare_projects
+from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.declaration import declared
 from ratchet.evolving.job import AgentProposer, ProposerOptions
 from ratchet.evolving.loop.budgeting import for_search
@@ -67,6 +69,7 @@ class EvolveBook:
         means = means or EvolveMeans()
         check(asked)
         check_shown(self._home, (*asked.agent.readable, *means.readable))
+        gaps = _gaps(asked.agent, means)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         proposer = self._proposer(asked.proposer, means)
         store = self._reading()
@@ -99,7 +102,7 @@ class EvolveBook:
         )
         held = evolutions.begin(store, made, baseline)
         with self._claimed(held.id):
-            return self._held(store, held, asked.benchmark, archive, sandbox, proposer, means)
+            return self._held(store, held, asked.benchmark, archive, sandbox, proposer, means, gaps)
 
     def resume(
         self, run: str, means: EvolveMeans | None = None, *, usd: float | None = None, seconds: float | None = None
@@ -118,6 +121,7 @@ class EvolveBook:
                 f"run {run} has ended ({held.reason}): sealed tasks are used once. Take what it kept with"
                 f" `ratchet evolve apply {run}`, and start a new run from there"
             )
+        gaps = _gaps(held.agent, means)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         proposer = self._proposer(held.proposer, means)
         benchmark = means.benchmark or self._benchmarks.benchmark(held.benchmark)
@@ -137,7 +141,7 @@ class EvolveBook:
                 }
                 held = evolutions.write(store, held, "resumed", **again)
                 self._take_up(store, run)
-            return self._held(store, held, benchmark, self._archive(run), sandbox, proposer, means)
+            return self._held(store, held, benchmark, self._archive(run), sandbox, proposer, means, gaps)
 
     def _take_up(self, store: Store, run: str) -> None:
         """Put back what a spent budget left undecided."""
@@ -154,6 +158,7 @@ class EvolveBook:
         sandbox: Sandbox,
         proposer: AgentProposer,
         means: EvolveMeans,
+        gaps: tuple[ComparedFeature, ...],
     ) -> Evolution:
         place = self._place(held.id)
         for name in ("work", "scratch", "cancel", "workers"):
@@ -193,6 +198,7 @@ class EvolveBook:
                     stopping=means.stopping,
                 ),
                 limits=Limits(wall_s=600.0, cpu_s=1_200.0, memory_mb=2048, pids=256, disk_mb=1024),
+                gaps=gaps,
                 told=means.told,
             )
             ended = Evolve(ground, held).run()
@@ -307,6 +313,15 @@ class EvolveBook:
         subject = kept[-1].hypothesis.strip().split("\n")[0] or "Better on the benchmark"
         body = [f"{each.n}: {each.hypothesis} ({each.reason})" for each in kept]
         return "\n".join([subject[:72], "", *body, "", f"Evolved by Ratchet, run {run}.", ""])
+
+
+def _gaps(agent: Agent, means: EvolveMeans) -> tuple[ComparedFeature, ...]:
+    """What the projects beside offer and the agent does not. Raises NotFound, UsageError, BackendError."""
+    if not means.beside:
+        return ()
+    if not agent.folder:
+        raise UsageError("the agent has no folder to compare with others; name one with --agent DIR")
+    return compare_projects(Path(agent.folder), means.beside).gaps
 
 
 def _undone(change: FileChange) -> FileChange:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate
+from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.healing.job import ProviderOptions, Purse
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json, Pattern
@@ -44,6 +45,8 @@ class ProposalJob:
     """Earlier candidates of the run, in order, with what became of them."""
     purse: Purse
     limits: Limits = field(default_factory=Limits)
+    gaps: tuple[ComparedFeature, ...] = ()
+    """What other projects offer and the agent does not, each with the line that shows it; the widest gaps first."""
     seed: int = 0
     note: Callable[[str], None] = lambda _text: None
 

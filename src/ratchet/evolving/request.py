@@ -50,6 +50,9 @@ class EvolveMeans:
     allow_unknown_price: bool = False
     model: str = ""
     fast_model: str = ""
+    beside: tuple[str, ...] = ()
+    """Other projects, folders or addresses of repositories: what they offer and the agent does not is evidence for the
+    proposer."""
     executor: ExecutorName | Executor = "threads"
     evaluation_s: float = 600.0
     """Longest evaluation; a task's own limit counts where it is less."""

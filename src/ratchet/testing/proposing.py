@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ratchet.evolving.bench.benchmark import Agent, BenchTask, Evaluation, Split
 from ratchet.evolving.candidate import Candidate, CandidateState
+from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.job import ProposalJob, Proposed, ProposerOptions, WeakTask
 from ratchet.healing.job import Purse
 from ratchet.ports import Sandbox, Workspace
@@ -100,6 +101,7 @@ def proposal_job(
     weakest: tuple[WeakTask, ...] = (),
     patterns: tuple[Pattern, ...] = (),
     tried: tuple[Candidate, ...] = (),
+    gaps: tuple[ComparedFeature, ...] = (),
     purse: Purse | None = None,
     wall_s: float = 30.0,
     seed: int = 0,
@@ -113,6 +115,7 @@ def proposal_job(
         weakest=weakest,
         patterns=patterns,
         tried=tried,
+        gaps=gaps,
         purse=purse or PlainPurse(),
         limits=Limits(wall_s=wall_s),
         seed=seed,

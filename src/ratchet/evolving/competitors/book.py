@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.evolving.competitors.comparing import ComparedFeature, FeatureTable, table_of
 from ratchet.evolving.competitors.features import features
+from ratchet.evolving.competitors.in_manifests import NAMES
+from ratchet.evolving.competitors.prose import TableProse, prose_of
 from ratchet.failures.redaction.text import redact
+from ratchet.healing.distilling.speakers import SpendingPurse, speaker_of
 from ratchet.healing.episode import PlanStep
+from ratchet.healing.models.choice import ModelChoice
+from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.planning.plan import TaskPlan, plan_text
 from ratchet.sandbox.git import remote_texts
 
 MOST_FILES, MOST_BYTES = 20_000, 1_048_576
-_READ = re.compile(r"\.(?:py|[cm]?[jt]sx?|go|rs|md|mdx|rst)$|(?:^|/)(?:pyproject\.toml|package\.json)$")
+PROSE_S = 120.0  # a table is not worth a longer wait
+_READ = re.compile(
+    r"\.(?:py|[cm]?[jt]sx?|go|rs|md|mdx|rst)$|(?:^|/)(?:" + "|".join(map(re.escape, NAMES)) + ")$", re.ASCII
+)
 _PRUNED = frozenset((".git", ".venv", "venv", "node_modules", "dist", "build", "target", "__pycache__", "vendor"))
 _NAMED = re.compile(r"([A-Za-z0-9][\w.-]{0,40})=(.+)")
 _ADDRESS = re.compile(r"(?:https|ssh)://\S+|[\w.-]+@[\w.-]+:\S+")
@@ -53,6 +61,27 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
     found = {name: features(_texts(place, own.resolve())) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)
+
+
+def say(
+    rows: Sequence[ComparedFeature],
+    models: ModelChoice,
+    *,
+    model: str = "",
+    usd: float = 0.10,
+    unpriced: bool = False,
+    told: Callable[[str], None] = lambda _text: None,
+) -> TableProse:
+    """Have a model (`provider:name`, `command:WORDS`, the settings' where it is "") write sentences about features, for
+    at most `usd`. Where none is named or one fails, the answer holds no line and says why. Raises UsageError for a name
+    that is none."""
+    if not rows:
+        return TableProse()
+    try:
+        speaker = speaker_of(models, model, unpriced=unpriced)
+    except Refused as error:
+        return TableProse(problem=str(error))
+    return prose_of(rows, speaker, SpendingPurse(usd, PROSE_S), prompts=Prompts(models.prompts), told=told)
 
 
 def gap_plan(gap: ComparedFeature, program: str) -> GapPlan:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ratchet.evolving.competitors.features import KINDS, Feature, FeatureKind
 
+_STEM, _LONGEST_ENDING = 4, 5  # letters: "-ation" after a stem that both share, which may lose its last letter
 _ALIKE = 0.67  # share of words that two headings must have in common to be one: two of three
 
 
@@ -64,11 +65,20 @@ def _key(feature: Feature, rows: Mapping[tuple[str, str], object]) -> tuple[str,
         return feature.kind, feature.name.casefold()
     for kind, key in rows:
         held = frozenset(key.split()) if kind == "topic" else frozenset()
-        if held and len(words & held) / len(words | held) >= _ALIKE:
+        shared = sum(any(_is_form(a, b) for b in held) for a in words)
+        if held and shared / (len(words) + len(held) - shared) >= _ALIKE:
             return kind, key
     return feature.kind, " ".join(sorted(words))
 
 
 def _words(heading: str) -> frozenset[str]:
-    """Words of a heading, cut to what their forms share (install, installing, installation)."""
-    return frozenset(word[:6] for word in re.findall(r"[a-z][a-z0-9-]{2,}", heading.casefold()))
+    """Words of a heading; one with a capital within is two (FeatureCell)."""
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", heading)
+    return frozenset(re.findall(r"[a-z][a-z0-9-]{2,}", apart.casefold()))
+
+
+def _is_form(a: str, b: str) -> bool:
+    """Whether two words are forms of one: install and installation, configure and configuring."""
+    alike = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    endings = sorted((len(a) - alike, len(b) - alike))
+    return a == b or (alike >= _STEM and endings[0] <= 1 and endings[1] <= _LONGEST_ENDING)

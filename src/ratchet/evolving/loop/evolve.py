@@ -15,6 +15,7 @@ from typing import Literal
 from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionState
+from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.job import AgentProposer, ProposalJob
 from ratchet.evolving.loop import budgeting
 from ratchet.evolving.loop import screens as screening
@@ -74,6 +75,7 @@ class EvolveGround:
     purse: EpisodePurse
     means: EvaluatorMeans
     limits: Limits = field(default_factory=Limits)
+    gaps: tuple[ComparedFeature, ...] = ()
     told: Callable[[EvolveMoment], None] = lambda _moment: None
 
 
@@ -206,6 +208,7 @@ class Evolve:
                 tried=tuple(archived[1:]),
                 purse=ground.purse,
                 limits=replace(ground.limits, wall_s=max(1.0, ground.purse.seconds_left())),
+                gaps=ground.gaps,
                 seed=self._run.seed + n,
                 note=lambda text: self._tell("note", text=text),
             )

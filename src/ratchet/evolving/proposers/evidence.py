@@ -12,22 +12,24 @@ from collections.abc import Sequence
 
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.candidate import Candidate
+from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.job import ProposalJob, WeakTask
 from ratchet.failures.redaction.text import cap, clean, redact
 from ratchet.healing.models.quoting import output_excerpt, quoted
 from ratchet.records import Json, Pattern
 
-MOST_WEAK, MOST_EXAMPLES, MOST_PATTERNS, MOST_TRIED = 8, 2, 8, 12
+MOST_WEAK, MOST_EXAMPLES, MOST_PATTERNS, MOST_TRIED, MOST_GAPS = 8, 2, 8, 12, 12
 HEADINGS = (
     "# The agent",
     "# Tasks on which it does worst",
     "# What keeps failing",
     "# What was tried already: propose something else",
+    "# What other projects offer that the agent does not",
 )
 """What the parts of the text begin with: what repeats them is no change of an agent."""
 _LINE = 300
 _LEAST = 200
-_WEAK_SHARE, _TRIED_SHARE = 3, 6  # a room's part that each may take: a third, a sixth
+_WEAK_SHARE, _TRIED_SHARE, _GAPS_SHARE = 3, 6, 6  # a room's part that each may take: a third, a sixth
 _SCRIPT_OUTPUT, _SCRIPT_INSTRUCTION, _SCRIPT_DIFF, _SCRIPT_TRIED = 4_000, 4_000, 8_000, 100
 
 
@@ -56,6 +58,7 @@ def told(job: ProposalJob, room: int) -> str:
         _agent(job),
         _weakest(weakest_of(job), room // _WEAK_SHARE),
         _patterns(job.patterns),
+        _gaps(job.gaps, room // _GAPS_SHARE),
         _tried(job.tried, room // _TRIED_SHARE),
     ]
     return redact("\n\n".join(part for part in parts if part))
@@ -93,6 +96,20 @@ def _patterns(patterns: Sequence[Pattern]) -> str:
         return ""
     lines = "\n".join(f"{each.count} times, {each.kind}: {_line(each.template)}" for each in patterns[:MOST_PATTERNS])
     return f"{HEADINGS[2]}\n{quoted(lines)}"
+
+
+def _gaps(gaps: Sequence[ComparedFeature], room: int) -> str:
+    if not gaps:
+        return ""
+    shown = gaps[:MOST_GAPS]
+    lines = "\n".join(cap(_gap_text(each), max(_LEAST // 2, room // len(shown))) for each in shown)
+    return f"{HEADINGS[4]}\n{quoted(lines)}"
+
+
+def _gap_text(gap: ComparedFeature) -> str:
+    return f"{gap.kind} {_line(gap.name)}: " + "; ".join(
+        f"{p} {c.place} {_line(c.shown)}" for p, c in gap.cells.items()
+    )
 
 
 def _tried(tried: Sequence[Candidate], room: int) -> str:
@@ -133,6 +150,10 @@ def row_of(job: ProposalJob) -> dict[str, Json]:
         "patterns": [
             {"kind": each.kind, "template": clean(each.template, _LINE), "count": each.count}
             for each in job.patterns[:MOST_PATTERNS]
+        ],
+        "gaps": [
+            {"kind": each.kind, "name": clean(each.name, _LINE), "shown": clean(_gap_text(each), 2 * _LINE)}
+            for each in job.gaps[:_SCRIPT_TRIED]
         ],
         "tried": [_candidate(each) for each in job.tried[-_SCRIPT_TRIED:]],
         "tried_before": len(job.tried),

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from ratchet.errors import Refused
 from ratchet.healing.distilling.distill import Distilled, DistillPlan, distill, plan
 from ratchet.healing.distilling.items import PLACES, Place
-from ratchet.healing.distilling.speakers import COMMAND, CommandModel, SpendingPurse
+from ratchet.healing.distilling.speakers import COMMAND, SpendingPurse, speaker_of
 from ratchet.healing.models.choice import ModelChoice
-from ratchet.healing.models.question import Model
 from ratchet.lessons.repositories import known_as
 from ratchet.ports import Store
 
@@ -36,7 +35,7 @@ class Distillery:
         price = (
             (lambda _sent, _got: None) if model.startswith(COMMAND) else self._models.price(model, unpriced=unpriced)
         )
-        named = self._model(model, unpriced=unpriced).named("reasoning")
+        named = speaker_of(self._models, model, unpriced=unpriced).named("reasoning")
         return plan(self._reading(), named, price, places=places or PLACES, project=self._named(project))
 
     def run(
@@ -57,18 +56,13 @@ class Distillery:
                 f"nothing was sent to {planned.model}: a configured model is no consent; "
                 "give --yes, name it with --model, or set RATCHET_DISTILL=1"
             )
-        speaker = self._model(model, unpriced=unpriced)
+        speaker = speaker_of(self._models, model, unpriced=unpriced)
         purse = SpendingPurse(budget_usd, _MOST_S)
         store = self._reading()
         found = distill(store, speaker, purse, planned, places=places or PLACES, project=self._named(project))
         if found.lessons:
             self._told()
         return found
-
-    def _model(self, model: str, *, unpriced: bool) -> Model:
-        if model.startswith(COMMAND):
-            return CommandModel(model.removeprefix(COMMAND))
-        return self._models.chain(model, mode="loop", unpriced=unpriced)
 
     def _named(self, folder: str | None) -> str | None:
         return None if folder is None else known_as(self._reading(), folder)

@@ -11,7 +11,8 @@ from ratchet.errors import ModelError, Refused, UsageError
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.job import Purse
 from ratchet.healing.models.answers import Malformed, schema_of, value_of
-from ratchet.healing.models.question import ModelAnswer, Question, Role
+from ratchet.healing.models.choice import ModelChoice
+from ratchet.healing.models.question import Model, ModelAnswer, Question, Role
 from ratchet.recording import wire
 
 T = TypeVar("T")
@@ -58,6 +59,13 @@ class CommandModel:
         except Malformed as bad:
             return ModelAnswer(value=None, kind="malformed_output", problem=str(bad), text=said, calls=1)
         return ModelAnswer(value=value, text=said, model=self.named("reasoning"), calls=1)
+
+
+def speaker_of(models: ModelChoice, name: str, *, unpriced: bool) -> Model:
+    """The speaker of a name: a person's own command, or models by the settings. Raises UsageError, Refused."""
+    if name.startswith(COMMAND):
+        return CommandModel(name.removeprefix(COMMAND))
+    return models.chain(name, mode="loop", unpriced=unpriced)
 
 
 class SpendingPurse:

@@ -64,6 +64,11 @@ class ModelBook:
         self._config = config
         self._choice = choice
 
+    @property
+    def choice(self) -> ModelChoice:
+        """The settings' models, to be asked."""
+        return self._choice
+
     def list(self) -> Sequence[KnownModel]:
         """The models of each kind of work in the order in which they are asked, then servers on this machine that no
         setting names. Only servers on this machine are asked, for their list, in a third of a second."""

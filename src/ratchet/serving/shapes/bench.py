@@ -249,3 +249,4 @@ class ComparedFeatureShape(Shape):
         "Project -> the line that shows it; absent where nothing does.",
         of=lambda row: {name: FeatureCellShape.built(each) for name, each in row.cells.items()},
     )
+    said: list[str] = said("Sentences of a model that name this feature; none without a model.", foreign="words")

@@ -1,0 +1,118 @@
+"""Programs that a manifest declares: pyproject.toml, setup.cfg, setup.py, package.json, Cargo.toml. Pure."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from ratchet.records import Json
+
+NAMES = ("pyproject.toml", "setup.cfg", "package.json", "Cargo.toml")
+_SCRIPT = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+)(?::([\w.]+))?")
+
+
+def commands(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The programs that a manifest puts onto a person's path, with their lines."""
+    for name in _programs(path, text):
+        word = rf"[\"']?{re.escape(name)}[\"']?"
+        forms = (rf"^\s*{word}\s*=\s*[\"']?[\w.]+[:\w]", rf"{word}\s*:\s*\"[^\"]*[./]", rf"name[\"']?\s*[=:]\s*{word}")
+        numbers = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
+        yield name, next(numbers, 1)
+
+
+def entries(path: str, text: str) -> Iterator[str]:
+    """The functions at which the programs of a Python manifest begin."""
+    for target in _scripts(path, text).values():
+        yield target.rpartition(":")[2].split(".")[0]
+
+
+def _programs(path: str, text: str) -> Iterator[str]:
+    name = PurePosixPath(path).name
+    yield from _scripts(path, text)
+    if name == "package.json" and "/" not in path:
+        held = _json(text)
+        programs = held.get("bin")
+        if isinstance(programs, dict):
+            yield from programs
+        elif isinstance(programs, str) and isinstance(own := held.get("name"), str):
+            yield own.rpartition("/")[2]
+    elif name == "Cargo.toml":
+        held = _toml(text)
+        programs = held.get("bin")
+        for each in programs if isinstance(programs, list) else ():
+            if isinstance(each, dict) and isinstance(own := each.get("name"), str):
+                yield own
+
+
+def _scripts(path: str, text: str) -> Mapping[str, str]:
+    """Name -> `module:function` of a Python project's programs, by any of the spellings."""
+    name = PurePosixPath(path).name
+    if name == "pyproject.toml":
+        held = _toml(text)
+        tables = (
+            ("project", "scripts"),
+            ("project", "gui-scripts"),
+            ("project", "entry-points", "console_scripts"),
+            ("tool", "poetry", "scripts"),
+        )
+        found = [_within(held, keys) for keys in tables]
+        return {key: value for table in found for key, value in table.items() if isinstance(value, str)}
+    if name == "setup.cfg":
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(text)
+        except configparser.Error:
+            return {}
+        return _spelled(parser.get("options.entry_points", "console_scripts", fallback="").splitlines())
+    if name == "setup.py":
+        return _spelled(_setup_scripts(text))
+    return {}
+
+
+def _setup_scripts(text: str) -> Iterator[str]:
+    """The lines of `entry_points={"console_scripts": [...]}`."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "console_scripts":
+                    yield from (
+                        each.value
+                        for each in ast.walk(value)
+                        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                    )
+
+
+def _spelled(lines: Iterator[str] | Sequence[str]) -> dict[str, str]:
+    found = (_SCRIPT.match(line) for line in lines)
+    return {each[1]: f"{each[2]}:{each[3] or ''}" for each in found if each}
+
+
+def _within(held: Mapping[str, Json], keys: Sequence[str]) -> Mapping[str, Json]:
+    value: Json = dict(held)
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _toml(text: str) -> Mapping[str, Json]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _json(text: str) -> Mapping[str, Json]:
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return held if isinstance(held, dict) else {}

@@ -1,0 +1,254 @@
+"""Features of JavaScript, TypeScript, Go and Rust files, by their tokens: which call declares what. Pure.
+
+A declaration is told from a use by its shape: an option's spelling stands with its description, a flag's name with its
+value and its usage, a route with its handler. Comments and texts are what the language takes them for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+Found = tuple[str, str, int]
+SUFFIXES: Mapping[str, str] = {
+    ".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".jsx": "javascript",
+    ".ts": "typescript", ".tsx": "typescript", ".go": "go", ".rs": "rust",
+}  # fmt: skip
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_OPTION = re.compile(r"(?:-\w\s*[,|/ ]\s*)?--([a-z][\w-]*)")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,7}")
+_NAME = re.compile(r"[a-z][\w-]*")
+_VERBS = frozenset(("get", "post", "put", "delete", "patch"))
+_ROUTES = frozenset(("route", "handle", "handlefunc"))
+_TOOLS = frozenset(("tool", "registertool", "addtool"))
+_ENDS = frozenset(("endswith", "hassuffix", "ends_with"))
+_FLAG_SETS = frozenset(("Flags", "PersistentFlags", "NewFlagSet"))
+_USED = frozenset(("await", "return", "=", ":=", "(", ",", "=>"))
+"""Stands before a call whose answer is wanted: a client's, which declares no route."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    line: int
+    literal: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    name: str
+    receiver: str
+    line: int
+    start: int
+    """Its first token, the chain before its name included."""
+    opened: int
+    closed: int
+    arguments: tuple[tuple[int, int], ...]
+
+
+def found(path: str, text: str) -> Iterator[Found]:
+    """The features of one file: kind, name and line."""
+    file = _File(_tokens(SUFFIXES[PurePosixPath(path).suffix], text))
+    calls = [*file.calls()]
+    sets = file.flag_sets(calls)
+    for call in calls:
+        yield from file.of_call(call, sets)
+    yield from file.of_keys()
+    if path.endswith(".rs"):
+        yield from file.of_attributes(calls)
+
+
+def _tokens(language: str, text: str) -> list[_Token]:
+    """Tokens without blanks and comments, each text one token. Rust's attributes are a preprocessor's there."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Comment, String, Whitespace
+
+    found: list[_Token] = []
+    line, open_text = 1, False
+    for kind, value in get_lexer_by_name(language).get_tokens(text):
+        if kind in String.Doc:
+            kind = Comment
+        is_text = kind in String
+        if is_text and open_text:
+            found[-1] = _Token(found[-1].text + value, found[-1].line, literal=True)
+        elif is_text:
+            found.append(_Token(value, line, literal=True))
+        elif (kind not in Comment or kind in Comment.Preproc) and kind not in Whitespace and value.strip():
+            words = re.findall(r"[\w$]+|::|:=|=>|[^\w\s]", value)
+            found += [_Token(each, line) for each in words]
+        open_text = is_text and not _closed(found[-1].text)
+        line += value.count("\n")
+    return found
+
+
+def _closed(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1]
+
+
+class _File:
+    """One file's tokens, with their brackets matched."""
+
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        self._tokens = tokens
+        self._closing: dict[int, int] = {}
+        self._opening: dict[int, int] = {}
+        self._around: list[int] = []
+        open_at: list[int] = []
+        for n, token in enumerate(tokens):
+            text = "" if token.literal else token.text
+            if open_at and text == _CLOSING[tokens[open_at[-1]].text]:
+                self._opening[n] = open_at[-1]
+                self._closing[open_at.pop()] = n
+            self._around.append(open_at[-1] if open_at else -1)
+            if text in _CLOSING:
+                open_at.append(n)
+
+    def calls(self) -> Iterator[_Call]:
+        for n, token in enumerate(self._tokens[:-1]):
+            opened = n + 1
+            if token.literal or not _WORD.fullmatch(token.text) or self._text(opened) != "(":
+                continue
+            closed = self._closing.get(opened)
+            if closed is not None:
+                start = self._start(n)
+                receiver = self._text(n - 2) if start < n else ""
+                yield _Call(
+                    name=token.text, receiver=receiver, line=token.line, start=start, opened=opened, closed=closed,
+                    arguments=self._arguments(opened, closed),
+                )  # fmt: skip
+
+    def _text(self, n: int) -> str:
+        return self._tokens[n].text if 0 <= n < len(self._tokens) and not self._tokens[n].literal else ""
+
+    def _start(self, n: int) -> int:
+        """Where the chain of names and calls that ends at `n` begins."""
+        while self._text(n - 1) in (".", "::"):
+            n -= 2
+            while self._text(n) in (")", "]") and n in self._opening:
+                n = self._opening[n] - 1
+            if not _WORD.fullmatch(self._text(n)):
+                break
+        return max(0, n)
+
+    def _arguments(self, opened: int, closed: int) -> tuple[tuple[int, int], ...]:
+        """First and last token of each argument."""
+        commas = [n for n in range(opened + 1, closed) if self._text(n) == "," and self._around[n] == opened]
+        edges = [opened, *commas, closed]
+        return tuple((a + 1, b - 1) for a, b in zip(edges, edges[1:], strict=False) if b - a > 1)
+
+    def _said(self, span: tuple[int, int]) -> str:
+        """The text of an argument that is one literal."""
+        token = self._tokens[span[0]]
+        return token.text.strip("\"'`") if span[0] == span[1] and token.literal else ""
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def flag_sets(self, calls: Sequence[_Call]) -> frozenset[str]:
+        """Names of flag sets: variables that hold one, parameters of that type, and the packages themselves."""
+        found = {"flag", "pflag"}
+        for call in calls:
+            if call.name in _FLAG_SETS and self._text(call.start - 1) in ("=", ":="):
+                found.add(self._text(call.start - 2))
+        for n, token in enumerate(self._tokens):
+            if token.text == "FlagSet" and self._text(n - 1) == "." and self._text(n - 3) == "*":
+                found.add(self._text(n - 4))
+        return frozenset(found)
+
+    def of_call(self, call: _Call, flag_sets: frozenset[str]) -> Iterator[Found]:
+        if not call.arguments:
+            return
+        said = [self._said(each) for each in call.arguments]
+        first, line, name = said[0], self._tokens[call.arguments[0][0]].line, call.name.lower()
+        option = _OPTION.match(first)
+        chained = self._text(call.opened - 3) == ")" and self._text(call.opened - 2) == "."
+        if option and (name.endswith("option") or any(each and not each.startswith("-") for each in said[1:])):
+            yield "option", f"--{option[1]}", line
+        elif _NAME.fullmatch(first) and name == ("option" if len(said) > 1 else "long"):
+            yield "option", f"--{first}", line
+        elif call.receiver in flag_sets or (chained and self._called_before(call) in _FLAG_SETS):
+            yield from self._flag(call, said)
+        elif call.name == "command" and (word := _NAME.match(first)):
+            yield "command", word[0], line
+        elif name == "subcommand":
+            yield from self._subcommand(call)
+        elif name in _TOOLS and re.fullmatch(r"[\w.-]+", first) and len(said) > 1:
+            yield "tool", first, line
+        elif name in _ENDS:
+            yield from (("format", each, line) for each in said if _ENDING.fullmatch(each))
+        elif len(said) > 1 and (name in _ROUTES or (name in _VERBS and self._text(call.start - 1) not in _USED)):
+            path = re.match(r"(?:[A-Z]+ )?(/\S*)$", first)
+            if path:
+                yield "endpoint", path[1], line
+
+    def _called_before(self, call: _Call) -> str:
+        """`Flags` of `c.Flags().Bool(...)`."""
+        return self._text(self._opening.get(call.opened - 3, 0) - 1)
+
+    def _flag(self, call: _Call, said: Sequence[str]) -> Iterator[Found]:
+        """A flag's name comes with a value and a usage; what is asked by its name alone was declared elsewhere."""
+        named = next((n for n, each in enumerate(said[:2]) if _NAME.fullmatch(each)), None)
+        if len(said) >= 3 and named is not None:
+            yield "option", f"--{said[named]}", self._tokens[call.arguments[named][0]].line
+
+    def _subcommand(self, call: _Call) -> Iterator[Found]:
+        for n in range(call.opened + 1, call.closed):
+            if self._tokens[n].literal and self._text(n - 1) == "(" and self._text(n - 2) == "new":
+                yield "command", self._said((n, n)), self._tokens[n].line
+                return
+
+    # -- values with keys, attributes ----------------------------------------------------------------------------------
+
+    def of_keys(self) -> Iterator[Found]:
+        """Go's values: `cobra.Command{Use: "serve"}`, `cli.StringFlag{Name: "listen"}`."""
+        for n, token in enumerate(self._tokens):
+            if not token.literal or self._text(n - 1) != ":" or self._text(n - 2) not in ("Use", "Name"):
+                continue
+            of = self._text(self._around[n] - 1)
+            word = _NAME.match(self._said((n, n)))
+            if word and of == "Command":
+                yield "command", word[0], token.line
+            elif word and of.endswith("Flag"):
+                yield "option", f"--{word[0]}", token.line
+
+    def of_attributes(self, calls: Sequence[_Call]) -> Iterator[Found]:
+        """Rust's `#[arg(long)]` before a field, and the variants of an enum that derives `Subcommand`."""
+        for call in calls:
+            if self._text(call.opened - 2) != "[" or self._text(call.opened - 3) != "#":
+                continue
+            for first, last in call.arguments:
+                if self._text(first) == "long":
+                    given = self._tokens[last].text.strip('"') if last > first and self._tokens[last].literal else ""
+                    field, line = self._field(call.closed + 2)
+                    name = given or field.replace("_", "-")
+                    if name:
+                        yield "option", f"--{name}", self._tokens[first].line if given else line
+                elif call.name == "derive" and self._text(last) == "Subcommand":
+                    yield from self._variants(call.closed + 2)
+
+    def _field(self, n: int) -> tuple[str, int]:
+        """The field after the attribute that ends before `n`."""
+        n = self._past_attributes(n)
+        if self._text(n) == "pub":
+            n += 1
+            n = self._closing.get(n, n - 1) + 1 if self._text(n) == "(" else n
+        return (self._text(n), self._tokens[n].line) if self._text(n + 1) == ":" else ("", 0)
+
+    def _past_attributes(self, n: int) -> int:
+        while self._text(n) == "#" and self._text(n + 1) == "[":
+            n = self._closing.get(n + 1, n + 1) + 1
+        return n
+
+    def _variants(self, n: int) -> Iterator[Found]:
+        n = self._past_attributes(n)
+        opened = next((each for each in range(n, min(n + 12, len(self._tokens))) if self._text(each) == "{"), -1)
+        closed = self._closing.get(opened, -1)
+        at = opened + 1
+        while 0 < at < closed:
+            at = self._past_attributes(at)
+            if _WORD.fullmatch(self._text(at)):
+                yield "command", re.sub(r"(?<!^)(?=[A-Z])", "-", self._text(at)).lower(), self._tokens[at].line
+            commas = (each for each in range(at, closed) if self._text(each) == "," and self._around[each] == opened)
+            at = next(commas, closed) + 1

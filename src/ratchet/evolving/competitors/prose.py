@@ -1,0 +1,135 @@
+"""Sentences of a model about a table of features: each keeps the lines that show it, one without is dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ratchet.errors import ModelError, Refused
+from ratchet.evolving.competitors.comparing import ComparedFeature
+from ratchet.failures.redaction.text import clean, redact
+from ratchet.healing.job import Purse
+from ratchet.healing.models.prompts import Prompts
+from ratchet.healing.models.question import Model, ModelAnswer, Question
+from ratchet.healing.models.quoting import quoted
+
+MOST_LINES = 8
+ROOMS = ((40, 8_000), (12, 2_500))
+"""Features and characters that a model is shown, and with how much it is asked again where its window is small."""
+_LINE = 300
+_OUTPUT_TOKENS = 1_024
+_NAMED = re.compile(r"`([^`\n]+)`|(?<![\w-])(--[A-Za-z][\w-]*)")
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProseLine:
+    """One sentence, as a model writes it."""
+
+    text: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProseAnswer:
+    """The answer that is asked for."""
+
+    lines: tuple[ProseLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidOfGaps:
+    """One sentence that is held by its evidence."""
+
+    text: str
+    rows: tuple[ComparedFeature, ...]
+    """The features that it names: at least one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProse:
+    """What a model said of a table. Without a line, `problem` says why."""
+
+    lines: tuple[SaidOfGaps, ...] = ()
+    by: str = ""
+    dropped: int = 0
+    """Sentences without evidence."""
+    problem: str = ""
+    cost_usd: float = 0.0
+
+
+def prose_of(
+    rows: Sequence[ComparedFeature],
+    model: Model,
+    purse: Purse,
+    *,
+    prompts: Prompts | None = None,
+    told: Callable[[str], None] = lambda _text: None,
+) -> TableProse:
+    """Ask a model for sentences about features, and keep those that their lines hold. Never raises for what a model is
+    or says: the table stands without it."""
+    rules = (prompts or Prompts()).text("compare")
+    by, answer = model.named("fast"), None
+    for most, room in ROOMS:
+        told(f"asking {by} for words about {min(most, len(rows))} features")
+        question = Question(
+            shape=ProseAnswer,
+            text=_shown(rows[:most], room),
+            rules=rules,
+            role="fast",
+            output_tokens=_OUTPUT_TOKENS,
+            temperature=0.2,
+        )
+        try:
+            answer = model.ask(question, purse)
+        except (ModelError, Refused) as error:
+            return TableProse(by=by, problem=str(error))
+        if answer.kind != "context_overflow":
+            break
+    return _held(rows, answer, by) if answer is not None else TableProse(by=by)
+
+
+def _held(rows: Sequence[ComparedFeature], answer: ModelAnswer[ProseAnswer], by: str) -> TableProse:
+    said = answer.value.lines if answer.value is not None else ()
+    kept = [each for line in said if (each := grounded(line, rows)) is not None][:MOST_LINES]
+    problem = answer.problem or ("" if kept else "no sentence of it is held by the lines that it names")
+    return TableProse(
+        lines=tuple(kept),
+        by=answer.model or by,
+        dropped=sum(grounded(line, rows) is None for line in said),
+        problem="" if kept else problem,
+        cost_usd=answer.cost_usd,
+    )
+
+
+def grounded(line: ProseLine, rows: Sequence[ComparedFeature]) -> SaidOfGaps | None:
+    """A sentence with the features that it names; None where it names none, or says a name or a number that the lines
+    of these do not show."""
+    text = clean(" ".join(line.text.split()), _LINE)
+    cited = [rows[n - 1] for n in dict.fromkeys(line.rows) if 0 < n <= len(rows)]
+    of = tuple(each for each in cited if _is_named(each.name, text))
+    evidence = " ".join(part for row in of for part in _evidence(row))
+    names = [a or b for a, b in _NAMED.findall(text)]
+    counted = {str(n) for row in of for n in (len(row.cells), len(rows))} | set(_NUMBER.findall(evidence))
+    if not of or any(not _is_named(each, evidence) for each in names) or set(_NUMBER.findall(text)) - counted:
+        return None
+    return SaidOfGaps(text=text, rows=of)
+
+
+def _is_named(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w-])-{{0,2}}{re.escape(name.lstrip('-'))}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def _evidence(row: ComparedFeature) -> tuple[str, ...]:
+    cells = (part for project, cell in row.cells.items() for part in (project, cell.file, cell.shown))
+    return (row.kind, row.name, *cells)
+
+
+def _shown(rows: Sequence[ComparedFeature], room: int) -> str:
+    each = max(80, room // max(1, len(rows)))
+    lines = []
+    for number, row in enumerate(rows, 1):
+        cells = "; ".join(f"{project} {cell.place} {cell.shown}" for project, cell in row.cells.items())
+        lines.append(f"{number}. {row.kind} {row.name}: {cells}"[:each])
+    return redact("# Features that the developer's own project lacks\n" + quoted("\n".join(lines)))
