@@ -68,7 +68,7 @@ def compare(
 
 
 def note(text: str) -> None:
-    """Say what is waited for."""
+    """Name it while it is waited for."""
     click.echo(text, err=True)
 
 

@@ -316,7 +316,7 @@ class EvolveBook:
 
 
 def _gaps(agent: Agent, means: EvolveMeans) -> tuple[ComparedFeature, ...]:
-    """What the projects beside offer and the agent does not. Raises NotFound, UsageError, BackendError."""
+    """Gaps beside other projects: they offer it, the agent does not. Raises NotFound, UsageError, BackendError."""
     if not means.beside:
         return ()
     if not agent.folder:

@@ -31,14 +31,14 @@ _USED = frozenset(("await", "return", "=", ":=", "(", ",", "=>"))
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _CodeToken:
     text: str
     line: int
     literal: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class _CodeCall:
     name: str
     receiver: str
     line: int
@@ -51,7 +51,7 @@ class _Call:
 
 def found(path: str, text: str) -> Iterator[Found]:
     """The features of one file: kind, name and line."""
-    file = _File(_tokens(SUFFIXES[PurePosixPath(path).suffix], text))
+    file = _CodeFile(_tokens(SUFFIXES[PurePosixPath(path).suffix], text))
     calls = [*file.calls()]
     sets = file.flag_sets(calls)
     for call in calls:
@@ -61,24 +61,24 @@ def found(path: str, text: str) -> Iterator[Found]:
         yield from file.of_attributes(calls)
 
 
-def _tokens(language: str, text: str) -> list[_Token]:
+def _tokens(language: str, text: str) -> list[_CodeToken]:
     """Tokens without blanks and comments, each text one token. Rust's attributes are a preprocessor's there."""
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Comment, String, Whitespace
 
-    found: list[_Token] = []
+    found: list[_CodeToken] = []
     line, open_text = 1, False
     for kind, value in get_lexer_by_name(language).get_tokens(text):
         if kind in String.Doc:
             kind = Comment
         is_text = kind in String
         if is_text and open_text:
-            found[-1] = _Token(found[-1].text + value, found[-1].line, literal=True)
+            found[-1] = _CodeToken(found[-1].text + value, found[-1].line, literal=True)
         elif is_text:
-            found.append(_Token(value, line, literal=True))
+            found.append(_CodeToken(value, line, literal=True))
         elif (kind not in Comment or kind in Comment.Preproc) and kind not in Whitespace and value.strip():
             words = re.findall(r"[\w$]+|::|:=|=>|[^\w\s]", value)
-            found += [_Token(each, line) for each in words]
+            found += [_CodeToken(each, line) for each in words]
         open_text = is_text and not _closed(found[-1].text)
         line += value.count("\n")
     return found
@@ -88,10 +88,10 @@ def _closed(text: str) -> bool:
     return len(text) > 1 and text[0] == text[-1]
 
 
-class _File:
+class _CodeFile:
     """One file's tokens, with their brackets matched."""
 
-    def __init__(self, tokens: Sequence[_Token]) -> None:
+    def __init__(self, tokens: Sequence[_CodeToken]) -> None:
         self._tokens = tokens
         self._closing: dict[int, int] = {}
         self._opening: dict[int, int] = {}
@@ -106,7 +106,7 @@ class _File:
             if text in _CLOSING:
                 open_at.append(n)
 
-    def calls(self) -> Iterator[_Call]:
+    def calls(self) -> Iterator[_CodeCall]:
         for n, token in enumerate(self._tokens[:-1]):
             opened = n + 1
             if token.literal or not _WORD.fullmatch(token.text) or self._text(opened) != "(":
@@ -115,7 +115,7 @@ class _File:
             if closed is not None:
                 start = self._start(n)
                 receiver = self._text(n - 2) if start < n else ""
-                yield _Call(
+                yield _CodeCall(
                     name=token.text, receiver=receiver, line=token.line, start=start, opened=opened, closed=closed,
                     arguments=self._arguments(opened, closed),
                 )  # fmt: skip
@@ -146,7 +146,7 @@ class _File:
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
-    def flag_sets(self, calls: Sequence[_Call]) -> frozenset[str]:
+    def flag_sets(self, calls: Sequence[_CodeCall]) -> frozenset[str]:
         """Names of flag sets: variables that hold one, parameters of that type, and the packages themselves."""
         found = {"flag", "pflag"}
         for call in calls:
@@ -157,7 +157,7 @@ class _File:
                 found.add(self._text(n - 4))
         return frozenset(found)
 
-    def of_call(self, call: _Call, flag_sets: frozenset[str]) -> Iterator[Found]:
+    def of_call(self, call: _CodeCall, flag_sets: frozenset[str]) -> Iterator[Found]:
         if not call.arguments:
             return
         said = [self._said(each) for each in call.arguments]
@@ -183,17 +183,17 @@ class _File:
             if path:
                 yield "endpoint", path[1], line
 
-    def _called_before(self, call: _Call) -> str:
+    def _called_before(self, call: _CodeCall) -> str:
         """`Flags` of `c.Flags().Bool(...)`."""
         return self._text(self._opening.get(call.opened - 3, 0) - 1)
 
-    def _flag(self, call: _Call, said: Sequence[str]) -> Iterator[Found]:
+    def _flag(self, call: _CodeCall, said: Sequence[str]) -> Iterator[Found]:
         """A flag's name comes with a value and a usage; what is asked by its name alone was declared elsewhere."""
         named = next((n for n, each in enumerate(said[:2]) if _NAME.fullmatch(each)), None)
         if len(said) >= 3 and named is not None:
             yield "option", f"--{said[named]}", self._tokens[call.arguments[named][0]].line
 
-    def _subcommand(self, call: _Call) -> Iterator[Found]:
+    def _subcommand(self, call: _CodeCall) -> Iterator[Found]:
         for n in range(call.opened + 1, call.closed):
             if self._tokens[n].literal and self._text(n - 1) == "(" and self._text(n - 2) == "new":
                 yield "command", self._said((n, n)), self._tokens[n].line
@@ -213,7 +213,7 @@ class _File:
             elif word and of.endswith("Flag"):
                 yield "option", f"--{word[0]}", token.line
 
-    def of_attributes(self, calls: Sequence[_Call]) -> Iterator[Found]:
+    def of_attributes(self, calls: Sequence[_CodeCall]) -> Iterator[Found]:
         """Rust's `#[arg(long)]` before a field, and the variants of an enum that derives `Subcommand`."""
         for call in calls:
             if self._text(call.opened - 2) != "[" or self._text(call.opened - 3) != "#":

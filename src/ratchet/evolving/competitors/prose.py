@@ -49,7 +49,7 @@ class SaidOfGaps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProse:
-    """What a model said of a table. Without a line, `problem` says why."""
+    """Answer of a model about a table. Without a line, `problem` says why."""
 
     lines: tuple[SaidOfGaps, ...] = ()
     by: str = ""
