@@ -78,7 +78,7 @@ def _words(heading: str) -> frozenset[str]:
 
 
 def _is_form(a: str, b: str) -> bool:
-    """Whether two words are forms of one: install and installation, configure and configuring."""
+    """Tell whether two words are forms of one: install and installation, configure and configuring."""
     alike = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     endings = sorted((len(a) - alike, len(b) - alike))
     return a == b or (alike >= _STEM and endings[0] <= 1 and endings[1] <= _LONGEST_ENDING)

@@ -68,7 +68,7 @@ def groups(trees: Mapping[str, ast.Module], begun: frozenset[str]) -> Mapping[st
 
 
 def _is_module(name: str, trees: Mapping[str, ast.Module]) -> bool:
-    """Whether a name is that of an import, such as `click`."""
+    """Tell whether a name is that of an import, such as `click`."""
     imports = (each for tree in trees.values() for each in tree.body if isinstance(each, ast.Import))
     return not name or any((alias.asname or alias.name) == name for each in imports for alias in each.names)
 

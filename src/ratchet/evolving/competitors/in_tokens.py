@@ -124,7 +124,7 @@ class _CodeFile:
         return self._tokens[n].text if 0 <= n < len(self._tokens) and not self._tokens[n].literal else ""
 
     def _start(self, n: int) -> int:
-        """Where the chain of names and calls that ends at `n` begins."""
+        """First token of the chain of names and calls that ends at `n`."""
         while self._text(n - 1) in (".", "::"):
             n -= 2
             while self._text(n) in (")", "]") and n in self._opening:
