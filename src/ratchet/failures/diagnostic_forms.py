@@ -10,7 +10,12 @@ from __future__ import annotations
 
 FormRow = tuple[str, str, str, str, str]
 
-_PLACE = r"^\s{0,8}(?P<path>(?:[A-Za-z]:)?[^\s:()\[\]'\"]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
+_PLACE = r"^\s{0,8}(?:at )?(?P<path>(?:[A-Za-z]:)?[^\s:()\[\]'\"]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
+# `severity - place - sentence - rule`, as Dart's analyzer and others write it, with whatever between them.
+_SAID = r"^\s{0,8}(?:(?:error|warning|info|hint|style)\s+[-•|]\s+)?"
+_AT = r"(?P<path>[^\s:•]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
+_BETWEEN = r"\s+[-•|]\s+"
+_RULE = r"(?P<code>[a-z][a-z\d]*(?:[-_/:][a-z\d]+)+)"
 _BELOW_RUST = r">^\s*(?:-->|╭▸|┌─) (?P<path>[^\s:]+):(?P<line>\d+)"
 _BELOW_MIX = r">^\s*(?:│\s*)?└─ (?P<path>[^\s:]+):(?P<line>\d+)|^  (?P<path2>[\w./-]+\.exs?):(?P<line2>\d+)"
 _BELOW_CREDO = r">^\s*┃\s+(?P<path>[^\s:]+\.exs?):(?P<line>\d+)"
@@ -49,7 +54,7 @@ FORMS: tuple[FormRow, ...] = (
         _ABOVE_FILE,
     ),
     ("eslint", "error", r"^\s+(?P<line>\d{1,6}):\d{1,5}\s+error\s+(?P<msg>.+)$", "eslint:{said}", _ABOVE_FILE),
-    ("biome", " lint/", _PLACE + r" (?P<code>lint/\w+/\w+)(?P<msg>.*)$", "biome:{code}", ""),
+    ("biome", " lint/", _PLACE + r" (?P<code>lint/\w+/\w+)(?P<msg>)", "biome:{code}", ""),
     ("typecheck", "(typecheck)", _PLACE + r": (?P<msg>(?!: ).+) \(typecheck\)$", "c:{said}", ""),
     (
         "golangci",
@@ -187,6 +192,18 @@ FORMS: tuple[FormRow, ...] = (
         "error: ",
         r"^error: (?P<msg>(?!aborting|could not compile|process didn't|unknown |test failed).+)$",
         "e:{said}",
+        "",
+    ),
+    # -- a place, a sentence and the name of a rule, by whichever tool ------------------------------------------------
+    ("rule", ":", _SAID + _AT + _BETWEEN + r"(?P<msg>.+)" + _BETWEEN + _RULE + "$", "rule:{code}", ""),
+    ("rule", ":", _SAID + r"(?P<msg>.+)" + _BETWEEN + _AT + _BETWEEN + _RULE + "$", "rule:{code}", ""),
+    ("rule", "]", _PLACE + r":? (?:\w+: )?(?P<msg>.+) \[" + _RULE + r"\]$", "rule:{code}", ""),
+    ("rule", ")", _PLACE + r":? (?:\w+: )?(?P<msg>.+) \(" + _RULE + r"\)$", "rule:{code}", ""),
+    (
+        "rule",
+        ":",
+        _PLACE + r":? (?:(?:error|warning):? )?(?P<code>[A-Z]{1,8}\d{2,5}(?:/[\w/-]+)?):? (?P<msg>.+)$",
+        "rule:{code}",
         "",
     ),
     # -- a place and a sentence ---------------------------------------------------------------------------------------

@@ -62,6 +62,13 @@ _NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
 _WANTED = r"^cannot use .{1,200}[( ](?!constant\))([\w.*\[\]]+)(?: constant)?\) as ([\w.*\[\]]+) value\b"
 
 
+def names_rule(key: str) -> bool:
+    """Tell whether a key is a rule's name, not a masked sentence or a missing name."""
+    from ratchet.failures.missing_names import MARK
+
+    return key[:2] not in ("c:", "t:", "e:", "w:") and key[:3] != "py:" and f":{MARK}" not in key
+
+
 class Diagnostic:
     """One finding. `message` is the sentence as it stood, `path` and `line` its place ("" and 0 where none is named),
     `source` the line of code that the tool quotes."""
@@ -84,7 +91,7 @@ class Diagnostic:
     @property
     def ruled(self) -> bool:
         """Tell whether its key is a rule's name, not a sentence."""
-        return self.key[:2] not in ("c:", "t:", "e:", "w:") and not self.key.startswith("py:")
+        return names_rule(self.key)
 
     @property
     def placed(self) -> bool:
@@ -230,8 +237,8 @@ def _found(
             return None
     if form.tool == "pre-commit":
         message = lines[at].removeprefix("- ")
-    elif not message and form.tool in ("rspec", "npm", "jest", "dialyzer"):
-        message = next((text.strip() for text in lines[at + 1 : at + 4] if text.strip()), code)
+    elif not message and form.tool in ("rspec", "npm", "jest", "dialyzer", "biome"):
+        message = next((text.strip(" ×✖!ℹi") for text in lines[at + 1 : at + 4] if text.strip()), code)
     if (not message and not code) or message == "too many errors":
         return None
     source = source or _quoted(lines, at)
@@ -307,9 +314,7 @@ def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
     told = {each.message for each in found if each.line and each.tool != "python"}
     kept = [each for each in found if each.message not in told or (each.line and each.tool != "python")]
     placed = [each for each in kept if each.path]
-    if any(each.tool in ("rustc", "clippy") for each in placed):
-        kept = [each for each in kept if each.tool != "cargo"]
-    return kept
+    return [each for each in kept if each.tool != "cargo"] if placed else kept  # `error: ` is what else was printed
 
 
 def error_lines(lines: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import cast
 
+from ratchet.failures.patterns.ruled import named_by
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.citing import cited
 from ratchet.lessons.generic import recount_generic
@@ -250,7 +251,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
     basis = [each for each in seen if each.worked] or list(seen)
     latest = basis[-1]
     edit = made.group.startswith("edit ")
-    template = template_of(_named(made) if edit else made.when)
+    template = template_of(named_by(made.keys[0], made.when) if edit else made.when)
     signature = sign(latest.kind, template) if edit else _trigger(basis).signature
     state, reason = _decided(held) or _outdated(held, verdict.worked) or (verdict.state, verdict.reason)
     row: Row = {
@@ -310,12 +311,6 @@ def _rests(made: Draft, latest: Resolution) -> list[Json]:
 
 
 _MODULE = re.compile(r'"((?:[\w-]+\.)+[a-z]{2,}/[\w.-]+/[\w.-]+)')  # an import's module, without its packages
-
-
-def _named(made: Draft) -> str:
-    """The message of a finding behind the name of the linter whose rule it is."""
-    linter = made.keys[0].partition(":")[0]
-    return made.when if linter in ("c", "t", "e", "w", "py") or linter in made.when else f"{linter}: {made.when}"
 
 
 def _trigger(basis: Sequence[Resolution]) -> Resolution:

@@ -81,8 +81,8 @@ def test_the_sentence_that_names_the_finding_is_kept_beside_the_lesson(store: Sq
 
 
 def test_where_no_lesson_holds_the_session_that_met_it_is_pointed_to(home: Path, store: SqliteStore) -> None:
-    _fixed(store, "one", 100.0, SAID, "func GetClient() *Client {")
-    for row in store.find("lessons", {}).rows:  # one session makes none that holds
+    _fixed(store, "one", 100.0, SAID, "return shop.Connect()", removed="return dial")
+    for row in store.find("lessons", {}).rows:  # a name that one session put there makes none that holds
         assert row["state"] != "active"
     failed: Row = {**_lint("new", "x", 300.0, LINT), "failure": {"message": LINT, "kind": "command_failed"}}
     told = to_failure(str(home), failed, lambda _row: True)

@@ -308,3 +308,43 @@ def test_candidates_stand_in_the_order_of_their_evidence_and_active_ones_of_what
     ]
     ordered = [each.id for each in sorted(rows, key=by_merit)]
     assert ordered == ["dear", "cheap", "three, mostly right", "three, mostly wrong", "dear once"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "form", "said"),
+    [
+        ("notes.md", "```", "```text", "swap ``` > ```text", "Put `` ```text `` in the place of `` ``` `` ("),
+        ("cart.ts", "at: Date;", "at!: Date;", "swap : > !:", "Put `!:` in the place of `:` ("),
+        ("cart.ts", "of as Cart", "of as unknown as Cart", "put in unknown as", "Put in `unknown as` ("),
+        ("cart.dart", "card(cart as Cart),", "card(cart),", "leave out as Cart", "Leave out `as Cart` ("),
+    ],
+)
+def test_tokens_that_took_the_place_of_others_are_a_fix_in_any_language(
+    path: str, old: str, new: str, form: str, said: str
+) -> None:
+    found = fixed("git commit -m x", f"{path}:9:2: error X123/odd it is odd: `{old}`", edit(path, old, new))
+    assert found.forms == (form,)
+    assert told(*[(form, [old], [new])] * 2, key="rule:X123/odd").startswith(said)
+
+
+def test_in_prose_a_keyword_is_a_word_and_a_dotted_name_a_file() -> None:
+    found = fixed(
+        "markdownlint .",
+        "notes.md:9:2 MD009/no-trailing Trailing spaces",
+        edit("notes.md", "go on with cart.py\n\nthen", "go on with shop.ts and try to match it\n\nor not"),
+    )
+    assert not [form for form in found.forms if form.startswith(("use ", "add "))]
+
+
+def test_how_a_rule_reshapes_code_is_told_after_one_session_and_a_name_after_two() -> None:
+    def state(form: str, key: str) -> LessonState:
+        seen = [Seen(session="s", at=1.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))]
+        verdict = judged(key, seen)
+        assert verdict is not None
+        return verdict.state
+
+    assert state("use switch", "gocritic:ifElseChain") == "active"
+    assert state("swap : > !:", "tsc:TS2564") == "active"
+    assert state("add shop.Connect", "ireturn") == "candidate"
+    assert state("use switch", "c:missing return") == "candidate"
+    assert state("suppress nolint:nilerr", "nilerr") == "candidate"

@@ -23,11 +23,17 @@ class BrokenRule(NamedTuple):
     template: str
 
 
+def named_by(key: str, message: str) -> str:
+    """Put the name of the linter, or of the rule where no linter is known, before a finding's message, unless it says
+    it."""
+    tool, _, rule = key.partition(":")
+    owner = rule if tool == "rule" else tool
+    return message if owner in ("c", "t", "e", "w", "py", "") or owner in message else f"{owner}: {message}"
+
+
 def first_rule(message: str) -> BrokenRule | None:
     """The rule of the first finding in a failing output that breaks one; None of any other output."""
     for each in diagnostics(message) if message else ():
         if is_rule(each.key):
-            linter = each.key.partition(":")[0]
-            named = each.message if linter in ("c", "") or linter in each.message else f"{linter}: {each.message}"
-            return BrokenRule(each.key, template_of(named))
+            return BrokenRule(each.key, template_of(named_by(each.key, each.message)))
     return None

@@ -15,7 +15,7 @@ WINDOW_CALLS = 40  # later is another matter
 TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is to fail
 
 _CLASSES = {
-    "lint": "lint linter golangci eslint ruff flake8 pylint clippy credo rubocop shellcheck biome tflint hadolint",
+    "lint": "lint linter golangci ruff flake8 clippy credo rubocop shellcheck biome analyze analyse",
     "test": "test tests pytest jest vitest rspec nextest ctest phpunit exunit spec",
     "build": (
         "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan"
@@ -59,6 +59,12 @@ def classes(call: ToolCall) -> frozenset[str]:
     return frozenset(check for piece in call.pieces if not piece.noise for check in _checks(piece.words[:6]))
 
 
+def _shown_kinds(shown: Sequence[Diagnostic]) -> frozenset[str]:
+    """List the kinds of check that an output shows: a commit runs hooks, a script of the project whatever it likes."""
+    kinds = {"c": "build", "t": "test"}
+    return frozenset(kinds.get(each.key[:1] if each.key[1:2] == ":" else "", "lint") for each in shown if each.path)
+
+
 def check_of(words: Sequence[str]) -> str:
     """Name the kind of check that a command is, the narrowest one; "" for none, or where it may run anything."""
     found = _checks([word for word in words if word not in _ANYTHING])
@@ -67,7 +73,7 @@ def check_of(words: Sequence[str]) -> str:
 
 def _checks(words: Sequence[str]) -> set[str]:
     parts = [part for word in words if word[:1] != "-" for part in _SPLIT.split(word.lower())]
-    return {_CLASS_OF[part] for part in parts if part in _CLASS_OF}
+    return {_CLASS_OF.get(part, "lint") for part in parts if part in _CLASS_OF or part.endswith("lint")}
 
 
 def ended(calls: Sequence[ToolCall]) -> list[Ended]:
@@ -82,10 +88,10 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
             continue
         if not call.shell or call.excused or not (waiting or call.failed):
             continue
-        kinds = classes(call)
-        if not kinds:
-            continue
         shown = call.findings
+        kinds = classes(call) or _shown_kinds(shown)
+        if not kinds and not call.ok:
+            continue
         there = {_ident(each) for each in shown}
         compiled = any(each.key[:2] == "c:" for each in shown)
         for ident, one in list(waiting.items()):
@@ -140,6 +146,8 @@ def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -
 def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled: bool) -> bool:
     """Tell whether a run that does not show a finding says by that that it is gone."""
     key = one.found.key
+    if not kinds:  # a command of which only its findings told that it checks
+        return call.head == one.failed.head
     if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
         able = bool(kinds)
     elif key[:2] in ("t:", "e:") or key[:3] == "py:":

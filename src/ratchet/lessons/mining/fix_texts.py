@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from ratchet.lessons.mining.hunks import SHORTER, imports, strong
+from ratchet.lessons.mining.hunks import SHORTER, SWAPS, imports, strong
 
 if TYPE_CHECKING:
     from ratchet.lessons.mining.evidence import Seen
@@ -112,10 +112,22 @@ def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
         return "Import " + named(forms).replace("importing ", "")
     if any(form.startswith("instead ") for form in forms):
         return f"Use {named(frozenset(form for form in forms if form.startswith('instead ')))} in its place"
+    if all(form.startswith(SWAPS) for form in forms):
+        return _swap(min(forms, key=lambda form: (len(form), form)))
     if all(form.startswith("use ") for form in forms):
         return ("Write it with " if shown is None or shown.removed else "Add ") + named(forms)
     written = _call(forms, shown.added) if shown is not None else ""
     return f"Use `{written}`" if written else f"Use {named(forms)}"
+
+
+def _swap(form: str) -> str:
+    verb = next(filter(form.startswith, SWAPS))
+    gone, came = (_quoted(part) for part in (*form.removeprefix(verb).split(" > ", 1), "")[:2])
+    return f"Put {came} in the place of {gone}" if verb == "swap " else f"{verb.capitalize()}{gone}"
+
+
+def _quoted(code: str) -> str:
+    return f"`` {code} ``" if "`" in code else f"`{code}`"
 
 
 def _call(forms: frozenset[str], added: Sequence[str]) -> str:

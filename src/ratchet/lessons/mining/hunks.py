@@ -49,6 +49,7 @@ _KEYWORDS = re.compile(
     r"|unsafe|clone|nonlocal|global|yield|void|let|mut|move|Optional|None|final)\b"
 )
 _PROSE = re.compile(r"(?:^|\s)(?://|#(?= )|--(?= )|\*(?= )).*", re.MULTILINE)  # prose has such words, too
+_TEXTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html")  # in which a keyword is a word, and `a.b` a file
 _CHECKS_ERROR = re.compile(
     r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\("
 )
@@ -202,6 +203,8 @@ def imports(lines: Sequence[str]) -> list[str]:
 
 
 SHORTER = "shorten a name"
+SWAPS = ("swap ", "put in ", "leave out ")
+"""Beginnings of features that name tokens."""
 
 
 def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
@@ -217,17 +220,20 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     found |= set(after - before)
     code = _SUPPRESSES.sub("", new)
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
-    gained = {name for name in _gained(_DOTTED, old, code) if not name.startswith(("t.", "self.", "this."))}
+    prose = hunk.name.endswith(_TEXTS)
+    dotted = () if prose else _gained(_DOTTED, old, code)
+    gained = {name for name in dotted if not name.startswith(("t.", "self.", "this."))}
     short = {name for name in gained if f".{name}" in old}
     found |= {f"add {_called(name, old)}" for name in gained - short} | ({SHORTER} if short else set())
     found |= {f"add {name}" for name in _gained(_VERB, old, code) if name == "%w" or name == "%q"}
     found |= {f"mode {name}" for name in _gained(_MODE, old, code)}
-    found |= {f"use {name}" for name in _gained(_KEYWORDS, _PROSE.sub("", old), _PROSE.sub("", code))}
+    if not prose:
+        found |= {f"use {name}" for name in _gained(_KEYWORDS, _PROSE.sub("", old), _PROSE.sub("", code))}
     if len(_CHECKS_ERROR.findall(code)) > len(_CHECKS_ERROR.findall(old)):
         found.add("check the error")
     found |= _reshaped(hunk, old, code, said)
     other = _in_its_place(hunk, missing) if missing else ""
-    return frozenset(found | {f"instead {other}"} if other else found)
+    return frozenset(found | {f"instead {other}"} if other else found or _swapped(hunk))
 
 
 def _called(name: str, old: str) -> str:
@@ -293,6 +299,38 @@ def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
     return found
 
 
+def _swapped(hunk: Hunk) -> set[str]:
+    """Name the few tokens that took others' place within lines, were put in or were left out: whatever the language,
+    `let` became `const`, ```` ``` ```` became ```` ```text ````, `as` became `as unknown as`."""
+    if not len(hunk.removed) == len(hunk.added) <= _SWAPPED_LINES:
+        return set()
+    found = set()
+    for old, new in zip(hunk.removed, hunk.added, strict=True):
+        was, now = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+        start = _alike(was, now)
+        end = _alike(was[start:][::-1], now[start:][::-1])
+        gone, came = (_text(tokens[start : len(tokens) - end]) for tokens in (was, now))
+        if gone != came and max(len(gone), len(came)) <= _SWAPPED_CHARS and _SAYS.search(gone + came) is not None:
+            found.add(f"swap {gone} > {came}" if gone and came else f"put in {came}" if came else f"leave out {gone}")
+    return found
+
+
+def _alike(one: Sequence[re.Match[str]], other: Sequence[re.Match[str]]) -> int:
+    """Count the tokens with which both begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a[0] != b[0]), min(len(one), len(other)))
+
+
+def _text(tokens: Sequence[re.Match[str]]) -> str:
+    """The text that tokens of one line stand in, as it is written."""
+    return tokens[0].string[tokens[0].start() : tokens[-1].end()] if tokens else ""
+
+
+_SWAPPED_LINES, _SWAPPED_CHARS = 4, 32
+_TOKEN = re.compile(r"`+\w*|[\w$]+|[^\w\s`]+")
+_SAYS = re.compile(r"\w|[^\w\s()\[\]{},;]{2}")  # more than a bracket or a comma
+
+
 def _resigned(hunk: Hunk) -> bool:
     """Tell whether a function that stood there takes or returns more or less now."""
     old, new = (
@@ -337,4 +375,13 @@ def _renamed(old: str, new: str, said: str) -> bool:
 def strong(feature: str) -> bool:
     """Tell whether a feature by itself says what to do: a rule's own mark, a name of an interface, an import, another
     name in a missing one's place, a mode."""
-    return feature == SHORTER or feature.startswith(("suppress ", "silence ", "import ", "instead ", "add ", "mode "))
+    return feature == SHORTER or feature.startswith(
+        ("suppress ", "silence ", "import ", "instead ", "add ", "mode ", *SWAPS)
+    )
+
+
+def shapes(feature: str) -> bool:
+    """Tell whether a feature is how code was reshaped, whatever its names are: renamed, split, a keyword, a sign."""
+    if feature.startswith(SWAPS):
+        return re.search(r"[A-Za-z]", feature.removeprefix(next(filter(feature.startswith, SWAPS)))) is None
+    return not feature.startswith(("add ", "import ", "instead ", "suppress ", "silence "))
