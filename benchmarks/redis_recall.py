@@ -22,10 +22,18 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent.parent / "tests"))  # their servers
 
 from figures import Figure, at_least, publish
+from ratchet.failures.features import KEPT
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.redaction.text import clean
+from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.calibration import calibrate
+from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import add
+from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import Recalled, recall
+from ratchet.lessons.rows import told
 from ratchet.ports import Store
+from ratchet.records import Row
 from ratchet.runtime import unwatched
 from ratchet.store.paging import rows_of
 from ratchet.store.postgres import PostgresStore
@@ -39,13 +47,26 @@ from support.postgres_server import PostgresServer, programs
 from support.redis_server import PLACE, SearchRedis
 
 ASKED, WARMING = 200, 50
+AT_ONCE = 2_000  # rows of a transaction
 SAME = 0.98  # of the answers: a graph of vectors is an estimate, whose misses must be rare
 
 
 def filled(store: Store, held: RecallSet, size: int) -> None:
-    with store.transaction():
-        for at, (name, text) in enumerate(enlarged(held.memory, size).items()):
-            add(store, when=text, do=f"advice {name}", state="active", source=held.source, now=float(at))
+    """Put in the rows that `lessons.add` would write, thousands in a transaction."""
+    texts = enlarged(held.memory, size)
+    name, text = next(iter(texts.items()))
+    added = add(store, when=text, do=f"advice {name}", state="active", source=held.source, now=0.0)
+    like = store.get("lessons", added.id) or {}
+    rows: list[Row] = []
+    for at, (name, text) in enumerate(texts.items()):
+        said, advice, kind = clean(text, KEPT), f"advice {name}", kind_of(text)
+        template = template_of(said)
+        row: Row = {"id": lesson_id_of("written", advice, template, "project"), "signature": sign(kind, template)}
+        row |= {"kind": kind, "when_text": template, **told(said, held.source), "text": advice, "example": advice}
+        row |= {"names": [*quoted_names(said)], "created_at": float(at), "updated_at": float(at)}
+        rows.append({**like, **row})
+    for start in range(1, len(rows), AT_ONCE):
+        store.insert_new("lessons", rows[start : start + AT_ONCE])
     calibrate(store)
 
 
@@ -62,8 +83,8 @@ def stores(folder: Path, held: RecallSet, size: int) -> Iterator[Iterator[tuple[
             shared = PostgresStore(server.url())
             for table in ("lessons", "meta"):
                 rows = list(rows_of(plain, table, {}, order=()))
-                for start in range(0, len(rows), 2_000):
-                    shared.insert_new(table, rows[start : start + 2_000])
+                for start in range(0, len(rows), AT_ONCE):
+                    shared.insert_new(table, rows[start : start + AT_ONCE])
             yield "Postgres", shared
             shared.close()
 

@@ -105,7 +105,8 @@ def _error_lines(text: str, limit: int) -> str:
         lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
         while len(lines) > 1 and compiled(_HEADER).match(lines[0]):
             del lines[0]
-        lines = _above_usage(lines)
+        if not text.isascii() or "usage" in text.lower():
+            lines = _above_usage(lines)
         telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
         said = "\n".join([line[:LINE_LIMIT] for line in telling])
     from ratchet.failures.runner_reports import test_summary  # most failures of a hook are a line or two, without it
@@ -174,9 +175,9 @@ def _compiled() -> list[re.Pattern[str]]:
 def _carrying(lines: list[str], text: str) -> list[str]:
     """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
-    hints = [hint for hint in _HINTS if hint in lowered]
-    strong, echo, place, detail = _compiled()
-    echoes = any([sign in text for sign in _ECHO_SIGNS])  # noqa: C419  (a generator takes twice the time)
+    hints = [*filter(lowered.__contains__, _HINTS)]
+    _, echo, place, detail = _compiled()
+    echoes = any(map(text.__contains__, _ECHO_SIGNS))
     placed = compiled(_PLACE_SIGN).search(text) is not None
     kept: dict[str, str] = {}
     weak: list[str] = []
@@ -184,10 +185,10 @@ def _carrying(lines: list[str], text: str) -> list[str]:
         low = line.lower()
         at_place = placed and place.match(line) is not None
         if not (kept and ": " in line and detail.match(line)):
-            if not at_place and not any([hint in low for hint in hints]):  # noqa: C419
+            if not at_place and not any(map(low.__contains__, hints)):
                 continue
             head = line[:LINE_LIMIT]
-            if not (at_place or strong.search(head)) or (echoes and echo.search(head)):
+            if not (at_place or _is_strong(head)) or (echoes and echo.search(head)):
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
@@ -198,16 +199,31 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
 
 
+_strong: dict[str, bool] = {}
+_REMEMBERED = 2_048  # at most 1 MB
+
+
+def _is_strong(line: str) -> bool:
+    """Tell whether a line carries an error; the same lines come again with every failure of one cause."""
+    known = _strong.get(line)
+    if known is None:
+        known = _compiled()[0].search(line) is not None
+        if len(_strong) >= _REMEMBERED:
+            _strong.clear()
+        _strong[line] = known
+    return known
+
+
 def marks_of(lines: list[str]) -> list[int]:
     """Weigh each line as a sign of an error: 2 carries one, 1 mentions one, 0 neither."""
-    strong, echo, place, _ = _compiled()
+    _, echo, place, _ = _compiled()
     marks = []
     for line in lines:
         low = line.lower()
         head = line[:LINE_LIMIT]
-        if not any([hint in low for hint in _HINTS]) and not place.match(head):  # noqa: C419
+        if not any(map(low.__contains__, _HINTS)) and not place.match(head):
             marks.append(0)
-        elif strong.search(head) and not echo.search(head):
+        elif _is_strong(head) and not echo.search(head):
             marks.append(2)
         else:
             marks.append(1)

@@ -63,10 +63,10 @@ def tests_failed(text: str) -> bool:
 
 def test_summary(text: str) -> str:
     """The first line in which a test runner reports failing tests, cut to 200 characters; "" without one."""
-    if not any([sign in text for sign in _REPORT_SIGNS]):  # noqa: C419  (a generator takes twice the time)
+    if not any(map(text.__contains__, _REPORT_SIGNS)):
         return ""
     # A report is a line, and each of its forms has one of these signs: most lines of an output have none.
-    text = "\n".join([line for line in text.split("\n") if any([sign in line for sign in _REPORT_SIGNS])])  # noqa: C419
+    text = "\n".join([line for line in text.split("\n") if any(map(line.__contains__, _REPORT_SIGNS))])
     found = compiled("(?m)" + "|".join(_TEST_REPORTS)).search(text)
     if found is None:
         return ""
@@ -76,6 +76,6 @@ def test_summary(text: str) -> str:
 
 def compiler_failed(text: str) -> bool:
     """Tell whether a compiler or linter reports an error in `text`."""
-    if not any(sign in text for sign in _COMPILER_SIGNS):  # one of them stands in every text that the patterns meet
+    if not any(map(text.__contains__, _COMPILER_SIGNS)):  # one of them stands in every text that the patterns meet
         return False
     return compiled("(?m)" + "|".join(_COMPILERS)).search(text) is not None

@@ -203,7 +203,7 @@ def _error_of(text: str) -> tuple[str, list[str]]:
     text = plain(text)
     if " code " in text[:48]:
         text = compiled(_EXIT).sub("", text, count=1)
-    if any(mark in text for mark in _TRACES):
+    if any(map(text.__contains__, _TRACES)):
         from ratchet.failures.tracebacks import trace_of
 
         said, frames = trace_of(text)

@@ -35,17 +35,16 @@ _NEXT_RECORD = r"\d{2,4}[-:/]|\[\d|[-=]{4}|(?:INFO|DEBUG|WARN|WARNING|ERROR)\b|>
 
 def trace_of(text: str) -> tuple[str, list[str]]:
     """(what the exception says, its in-project frames, the one that raised last); ("", []) without a traceback."""
-    lines = text.split("\n")
     if 'File "' in text and ", line " in text:
-        return _python(lines)
+        return _python(text.split("\n"))
     if "\n\tat " in text or ("\n    at " in text and ".java:" in text):
-        return _java(lines)
+        return _java(text.split("\n"))
     if "panicked at" in text:
-        return _rust(lines)
+        return _rust(text.split("\n"))
     if "\n    at " in text or "\n  at " in text:
-        return _javascript(lines)
+        return _javascript(text.split("\n"))
     if "goroutine " in text and ".go:" in text:
-        return _go(lines)
+        return _go(text.split("\n"))
     return "", []
 
 

@@ -126,7 +126,8 @@ def add_fact(held: Row, row: Row) -> None:
 
 def _add(held: Row, row: Row, sums: Mapping[str, Number]) -> None:
     for name, value_in in sums.items():
-        held[name] = value_in(held, name) + value_in(row, name)
+        if row.get(name) or name not in held:  # most counts of most rows are none
+            held[name] = value_in(held, name) + value_in(row, name)
 
 
 def _move(store: Store, table: str, before: Iterable[Row], after: Iterable[Row]) -> None:

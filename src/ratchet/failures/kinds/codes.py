@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ratchet.failures.expressions import compiled
 from ratchet.failures.kinds.phrases import listed
 from ratchet.failures.kinds.structure import REASONS, STATUSES
 
@@ -93,7 +94,7 @@ def names_said(text: str) -> list[str]:
     names = [found[0] for sign, form in _NAMED if sign in text and (found := re.findall(form, text))]
     if "error" in text and ('": ' in text or '":"' in text or "': " in text or '\\":' in text):
         names += re.findall(_IN_BODY, text[:_BODY])
-    if re.match(_IN_REQUEST, text):
+    if compiled(_IN_REQUEST).match(text):
         names.append("invalid_request_error")
     return [_plain(name) for name in names]
 

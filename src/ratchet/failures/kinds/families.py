@@ -7,7 +7,9 @@ Words count without their endings, so that one entry covers expire, expires, exp
 
 from __future__ import annotations
 
-from ratchet.failures.kinds.phrases import listed
+from functools import lru_cache
+
+from ratchet.failures.kinds.phrases import MEMO, listed, vocabulary
 
 REACH = 5  # words from one to the other; farther apart they belong to different clauses (tuned on the message set)
 _ENDINGS = ("ing", "ed", "es", "s", "e")
@@ -295,8 +297,36 @@ _MET = 4_096  # words whose sides are remembered: more than the vocabulary of er
 _index: dict[str, _Sides] = {}  # by stem
 _one_for: list[tuple[str, str, str]] = []  # the first of several words, all of them, the one that they act as
 _met: dict[str, _Sides] = {}  # by word
+_telling: set[str] = set()  # words that matter to phrases, or act together as one
+_numbered: list[str] = []  # parts of phrases with a number beside a word: only there such a number matters
 
 
+def gist_of(words: str) -> str:
+    """The words (see `phrases.words_of`) with a dash for each that is in no phrase and no family: ids, numbers and
+    names differ between texts of one cause, and neither `met_by` nor `family_of` looks at them."""
+    if not _telling:
+        _build()
+    if any(map(words.__contains__, _numbered)):
+        return words
+    return f" {' '.join(map(_gist.__getitem__, listed(words)))} "
+
+
+class _Gist(dict[str, str]):
+    """Words met, each as it stands in a gist. Bounded: it forgets everything when full."""
+
+    def __missing__(self, word: str) -> str:
+        if not word.isalpha():  # numbers and ids, which never end, are in no family
+            return word if word in _telling else "-"
+        if len(self) >= _MET:
+            self.clear()
+        kept = self[word] = word if word in _telling or _stem(word) in _index else "-"
+        return kept
+
+
+_gist = _Gist()
+
+
+@lru_cache(maxsize=MEMO)
 def family_of(words: str) -> str:
     """The kind of the first family of which `words` (see `phrases.words_of`) names the subject near its fate, or ""."""
     if not _index:
@@ -343,8 +373,10 @@ def _build() -> None:
         for side, words in enumerate((subjects, fates)):
             for word in words.split():
                 index.setdefault(_stem(word), (set(), set()))[side].add(family)
+    telling, _numbered[:] = vocabulary()
     # Last, and at once: another thread that finds the index finds all of it.
     _index.update({stem: (frozenset(subjects), frozenset(fates)) for stem, (subjects, fates) in index.items()})
+    _telling.update(telling.union(*(several.split() for several, _ in _AS_ONE)))
 
 
 def _stem(word: str) -> str:

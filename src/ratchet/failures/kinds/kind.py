@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from ratchet.failures import programs
 from ratchet.failures.excerpt import error_lines
+from ratchet.failures.expressions import compiled
 from ratchet.failures.kinds.codes import exit_said, names_said, status_said
-from ratchet.failures.kinds.families import family_of
+from ratchet.failures.kinds.families import family_of, gist_of
 from ratchet.failures.kinds.phrases import met_by, words_of
 from ratchet.failures.kinds.structure import (
     ANY_ERRORS,
@@ -115,8 +116,9 @@ def _kind_said(
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
     named = _class_named(said)
     words = words_of(f"{code}\n{said}\n{_spelled(' '.join((said, *exception[:1])))}")
-    specific, general, hint = met_by(words)
-    if any(phrase in words for phrase in _WRITTEN_BY_MODEL):
+    gist = gist_of(words)
+    specific, general, hint = met_by(gist)
+    if any(map(words.__contains__, _WRITTEN_BY_MODEL)):
         return "malformed_output"
     at_fault = _of_program(said, (*raised[:1], named), specific, general)
     if at_fault:
@@ -138,7 +140,7 @@ def _kind_said(
         return specific
     if structure and not (structure == "tool_error" and general):
         return structure
-    kind = general or _family(words, raised, named)
+    kind = general or _family(gist, raised, named)
     kind = kind or _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
     if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
         return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
@@ -148,7 +150,7 @@ def _kind_said(
 def _without_payload(text: str) -> str:
     """A tool's error without what it was given, which may quote any error: its first line, where it says enough."""
     first, below, _ = text.lstrip().partition("\n")
-    return first if below and met_by(words_of(first))[0] else text
+    return first if below and met_by(gist_of(words_of(first)))[0] else text
 
 
 def is_transient(kind: str, text: str = "") -> bool:
@@ -168,7 +170,7 @@ def is_retry_safe(kind: str, text: str = "") -> bool:  # noqa: ARG001  (part of 
 def _spelled(text: str) -> str:
     """The names that run words together, as words: `ContextLengthExceeded` says "context length exceeded"."""
     text = text[:_LIMIT]
-    if not re.search("[A-Z](?<=[a-z].)", text):  # begins with what is rare
+    if not compiled("[A-Z](?<=[a-z].)").search(text):  # begins with what is rare
         return ""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", " ".join(re.findall(_RUN_TOGETHER, text)))
 
@@ -185,8 +187,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _of_classes(names: Sequence[str]) -> str:
     """The kind of the first class that is listed; else of the first whose name holds a telling part."""
+    if not names:
+        return ""
     listed = _listed(names)
-    if listed or not names or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
+    if listed or names[0] in PROGRAM_ERRORS or names[0] in ANY_ERRORS:
         return listed
     if not _parts:
         _parts[:] = [(part, kind) for kind, held in NAME_PARTS for part in held.split()]  # at once, for other threads
@@ -202,7 +206,7 @@ def _of_codes(names: Sequence[str]) -> str:
 def _class_named(text: str) -> str:
     """The exception class that a text starts with, or that its last line does: lower case, without module."""
     for line in (text.lstrip()[:300], text.rstrip().rsplit("\n", 1)[-1][:300]):
-        found = re.match(_CLASS, line)
+        found = compiled(_CLASS).match(line)
         if not found or found[2].isupper():  # "ERROR:" and "FATAL:" are levels, not classes
             continue
         name = found[2].lower()
@@ -218,7 +222,7 @@ def _class_named(text: str) -> str:
 def _says_no_tool(text: str) -> bool:
     if "not found" not in text and "ENOENT" not in text and "does not exist" not in text and "is not " not in text:
         return False
-    return re.search(_NO_TOOL, text, re.MULTILINE) is not None
+    return compiled(f"(?m){_NO_TOOL}").search(text) is not None
 
 
 def _of_program(said: str, names: Sequence[str], specific: str, general: str) -> str:
@@ -250,9 +254,9 @@ def _by_elimination(said: str, hint: str, exit_code: int | None, raised: Sequenc
     return "command_failed" if _by_program(said) else "other"
 
 
-def _family(words: str, raised: Sequence[str], named: str) -> str:
+def _family(gist: str, raised: Sequence[str], named: str) -> str:
     """Tell what the words are about. A request is at fault, not a tool's arguments, where another side reports it."""
-    kind = family_of(words)
+    kind = family_of(gist)
     return "invalid_request" if kind == "tool_arguments" and _reports_another_side(raised, named) else kind
 
 

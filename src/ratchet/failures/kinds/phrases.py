@@ -9,15 +9,21 @@ if TYPE_CHECKING:
     Rule = tuple[int, str, str, tuple[str, ...], tuple[str, ...]]  # rank, kind, a part, the others, those barred
     Tier = tuple[tuple[str, tuple[str, ...]], ...]  # kind, its phrases
 
+MEMO = 2_048
+"""Texts, without the words that do not matter, of which it is remembered what they say: at most 4 MB."""
 # Letters lower, digits kept, all else a blank: one C loop over the text.
 _FOLD = bytes(c if 48 <= c <= 57 or 97 <= c <= 122 else c + 32 if 65 <= c <= 90 else 32 for c in range(256))
 
 
 def words_of(text: str) -> str:
     """The text as the phrases are written: lower-case words and numbers, a blank around each."""
+    global _listed
     if not text.isascii():
         text = text.replace("\u2019", "'").encode("ascii", "replace").decode()
-    return f" {' '.join(text.encode().translate(_FOLD).decode().split())} "
+    said = text.encode().translate(_FOLD).decode().split()
+    words = f" {' '.join(said)} "
+    _listed = words, said
+    return words
 
 
 def listed(words: str) -> list[str]:
@@ -50,11 +56,22 @@ def tiers() -> tuple[Tier, Tier, Tier]:
     return specific, general, last
 
 
+def vocabulary() -> tuple[set[str], list[str]]:
+    """All that matters of a text to `met_by`: the words that stand in any phrase, but for numbers beside others, and
+    the parts of phrases with such numbers, a blank around each."""
+    phrases = (phrase for tier in tiers() for _, held in tier for phrase in held)
+    parts = {part.lstrip("!") for phrase in phrases for part in phrase.split(" & ")}
+    numbered = [part for part in parts if " " in part and any(map(str.isdigit, part.split()))]
+    words = {word for part in parts for word in part.split() if part == word or not word.isdigit()}
+    return words, [f" {part} " for part in numbered]
+
+
+@lru_cache(maxsize=MEMO)
 def met_by(words: str) -> tuple[str, str, str]:
     """The first group that the text meets among the specific phrases, the general ones, and the last resort.
 
-    Compares the phrases that share two neighbouring words (or their only word) with the text: some 10 us, once the
-    phrases are read and an index of them is built.
+    Compares the phrases that share two neighbouring words (or their only word) with the text: some 10 us where the
+    answer is not remembered, once the phrases are read and an index of them is built.
     """
     if not _by_pair:
         _build()

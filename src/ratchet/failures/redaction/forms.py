@@ -25,11 +25,10 @@ def hide_known(text: str, low: str) -> tuple[str, bool]:
     if words.strip("0123456789abcdef- "):  # most records hold an id and no other long word
         text, is_drawn = hide_provided(text, words)
     has_signs = _sign_in(low) is not None
-    for needle, rule in _RULES if has_signs else _RULES[:_WITHOUT_SIGNS]:
-        if needle in low:
-            text = rule(text)
-    for sign, needles in _COMMANDS if has_signs else _COMMANDS[:_WITHOUT_SIGNS_COMMANDS]:
-        if sign in low and any(map(low.__contains__, needles)):
+    for needle in filter(low.__contains__, _NEEDLES if has_signs else _NEEDLES[:_WITHOUT_SIGNS]):
+        text = _RULES[needle](text)
+    for sign in filter(low.__contains__, _SIGNS if has_signs else _SIGNS[:_WITHOUT_SIGNS_COMMANDS]):
+        if any(map(low.__contains__, _COMMANDS[sign])):
             from ratchet.failures.redaction.commands import hide_in_commands
 
             text = hide_in_commands(text)
@@ -324,73 +323,75 @@ def _passes_luhn(digits: str) -> bool:
 
 
 _sign_in = compiled(r"[:=(@$%<'\"/-]").search
-_RULES: tuple[tuple[str, Callable[[str], str]], ...] = (
+_RULES: dict[str, Callable[[str], str]] = {
     # Also in a text without such a sign.
-    ("eyj", _hide_jwt),
-    ("bearer", _hide_authorization),
-    ("basic ", _hide_authorization),
-    ("password ", _hide_wrapped),
-    ("machine ", _hide_wrapped),
-    ("snmp-server", _hide_wrapped),
-    ("akia", _hide_aws_secret),
-    ("asia", _hide_aws_secret),
+    "eyj": _hide_jwt,
+    "bearer": _hide_authorization,
+    "basic ": _hide_authorization,
+    "password ": _hide_wrapped,
+    "machine ": _hide_wrapped,
+    "snmp-server": _hide_wrapped,
+    "akia": _hide_aws_secret,
+    "asia": _hide_aws_secret,
     # Only where one stands.
-    ("private", _hide_keys),
-    ("kty", _hide_keys),
-    ("rsakeyvalue", _hide_keys),
-    ("://", _hide_url_credentials),
-    ("@", _hide_bare_user),
-    ("cookie", _hide_cookies),
-    ("authorization", _hide_authorization),
-    ("$", _hide_crypt),
-    (":543", _hide_pgpass),
-    (":*:", _hide_pgpass),
-    ("identified", _hide_wrapped),
-    ("password(", _hide_wrapped),
-    ("mnemonic", _hide_words),
-    (" phrase", _hide_words),
-    ("login(", _hide_beside_user),
-    ("auth", _hide_beside_user),
-    ("cred", _hide_beside_user),
-    ("connect(", _hide_beside_user),
-    ("secretstr(", _hide_wrapped),
-    ("secretbytes(", _hide_wrapped),
-    ("securestring", _hide_wrapped),
-    ("%3d", _hide_wrapped),
-    (" pass:", _hide_wrapped),
-)
+    "private": _hide_keys,
+    "kty": _hide_keys,
+    "rsakeyvalue": _hide_keys,
+    "://": _hide_url_credentials,
+    "@": _hide_bare_user,
+    "cookie": _hide_cookies,
+    "authorization": _hide_authorization,
+    "$": _hide_crypt,
+    ":543": _hide_pgpass,
+    ":*:": _hide_pgpass,
+    "identified": _hide_wrapped,
+    "password(": _hide_wrapped,
+    "mnemonic": _hide_words,
+    " phrase": _hide_words,
+    "login(": _hide_beside_user,
+    "auth": _hide_beside_user,
+    "cred": _hide_beside_user,
+    "connect(": _hide_beside_user,
+    "secretstr(": _hide_wrapped,
+    "secretbytes(": _hide_wrapped,
+    "securestring": _hide_wrapped,
+    "%3d": _hide_wrapped,
+    " pass:": _hide_wrapped,
+}
+_NEEDLES = tuple(_RULES)
 _WITHOUT_SIGNS = 8
 # What a text holds where one of the commands of `commands` stands in it: a sign, and one of some words.
 # fmt: off
-_COMMANDS = (
-    (" login ", ("",)),
-    (" auth ", ("",)),
-    ("net user ", ("",)),
-    ("rabbitmqctl ", ("_user ", "_password ")),
-    ("| passwd ", ("",)),
-    ("_p", ("wpa_passphrase ", "_pw ")),
-    (" -", (
+_COMMANDS = {
+    " login ": ("",),
+    " auth ": ("",),
+    "net user ": ("",),
+    "rabbitmqctl ": ("_user ", "_password "),
+    "| passwd ": ("",),
+    "_p": ("wpa_passphrase ", "_pw "),
+    " -": (
         "mysql", "mariadb", "sshpass", "redis-cli", "openssl", "ldap", "smb", "htpasswd ", "zip ", "rar ", "7z",
         "ssh-keygen", "useradd", "usermod", "codecov", "uploader", "put-parameter", "config set --secret",
         " -setcookie ", " -u", "--user", "curl", "http ", "https ", "wget ", "xh ", "xhs ", "creds", "security ",
         "etcdctl", "-stdin", "from-literal", "--with-token", "--passphrase-fd", "sudo -", "secret set",
         "secrets set", "secret put", "snmp", "keytool",
-    )),
-    ("@", ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql")),
-    ("pass", ("chpasswd", "/pass:")),
-    ("/user:", ("net use",)),
-    ("signtool ", (" /p ",)),
-    ("bundle ", ("config ",)),
-    (" unseal ", ("",)),
-    ("<<<", ("kinit ", "cryptsetup ", "read -s", "passwd ", "password ", "ssh-add ", "secret")),
-    ("encrypt_string ", ("",)),
-    ("freerdp", ("/p:",)),
-    ("sqlplus", ("/",)),
-    ("smbclient ", ("/", "\\")),
-    ("http-basic.", ("",)),
-    ("expect ", ("send ",)),
-    ("secret", (" secret set ", " secrets set ", "user-secrets set ")),
-)
+    ),
+    "@": ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql"),
+    "pass": ("chpasswd", "/pass:"),
+    "/user:": ("net use",),
+    "signtool ": (" /p ",),
+    "bundle ": ("config ",),
+    " unseal ": ("",),
+    "<<<": ("kinit ", "cryptsetup ", "read -s", "passwd ", "password ", "ssh-add ", "secret"),
+    "encrypt_string ": ("",),
+    "freerdp": ("/p:",),
+    "sqlplus": ("/",),
+    "smbclient ": ("/", "\\"),
+    "http-basic.": ("",),
+    "expect ": ("send ",),
+    "secret": (" secret set ", " secrets set ", "user-secrets set "),
+}
+_SIGNS = tuple(_COMMANDS)
 # fmt: on
 _WITHOUT_SIGNS_COMMANDS = 6
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
