@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.failures.kinds.families import FAMILIES
+from ratchet.failures.kinds.families import FAMILIES, family_of, gist_of
 from ratchet.failures.kinds.kind import is_retry_safe, is_transient, kind_of
 from ratchet.failures.kinds.phrases import met_by, tiers, words_of
 from ratchet.failures.kinds.structure import CLASSES, CODES, EXIT_CODES, NAME_PARTS, STATUSES
@@ -337,3 +337,37 @@ def test_what_redaction_left_behind_is_no_cause() -> None:
 
 def test_a_duration_alone_is_no_timeout() -> None:
     assert kind_of("Analysis took 0.4 seconds") == "other"
+
+
+# -- the gist: what no rule looks at -------------------------------------------------------------------------------
+
+KNOWN = sorted(
+    {word for _, phrases in GROUPS for phrase in phrases for word in phrase.replace("!", " ").split()} - {"&"}
+)
+SIDES = sorted({word for _, *sides in FAMILIES for side in sides for word in side.split()})
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([phrase for _, phrases in GROUPS for phrase in phrases]),
+            st.sampled_from([*KNOWN, *SIDES]),
+            st.sampled_from(["could not", "can t", "does not exist", "ran out", "timed out", "is not in", "logged in"]),
+            st.text("0123456789", min_size=1, max_size=5),
+            st.text("abcdef0123456789", min_size=4, max_size=10),
+        ),
+        max_size=20,
+    ),
+    st.sampled_from(["", "s", "ed", "ing"]),
+)
+def test_a_gist_meets_what_the_whole_text_meets(pieces: list[str], ending: str) -> None:
+    words = words_of(f"{' '.join(pieces)}{ending}")
+    assert met_by(gist_of(words)) == met_by.__wrapped__(words)
+    assert family_of(gist_of(words)) == family_of.__wrapped__(words)
+
+
+def test_texts_of_one_cause_have_one_gist() -> None:
+    one = words_of("Error 14: could not open unit_47300.py of 3941c1f1: permission denied after 2300 ms")
+    other = words_of("Error 7: could not open unit_8.py of 88aa01f0: permission denied after 12 ms")
+    assert one != other
+    assert gist_of(one) == gist_of(other)

@@ -54,14 +54,16 @@ def _summed(tallies: Iterable[Row]) -> dict[tuple[str, str], Row]:
     """(agent, signature) -> sums, of each agent and of all."""
     found: dict[tuple[str, str], Row] = {}
     for row in tallies:
+        signature = text_in(row, "signature")
+        count, tokens, duration_s = whole_in(row, "n"), whole_in(row, "tokens"), number_in(row, "duration_s")
+        first, last = number_in(row, "min_at"), number_in(row, "max_at")
         for agent in (text_in(row, "agent"), ALL):
-            held = _at(found, agent, text_in(row, "signature"))
-            for name in ("n", "tokens"):
-                held[name] = whole_in(held, name) + whole_in(row, name)
-            held["duration_s"] = number_in(held, "duration_s") + number_in(row, "duration_s")
-            first, last = number_in(row, "min_at"), number_in(row, "max_at")
-            held["min_at"] = min(number_in(held, "min_at", first), first)
-            held["max_at"] = max(number_in(held, "max_at", last), last)
+            held = _at(found, agent, signature)
+            held["n"] = held.get("n", 0) + count  # type: ignore[operator]
+            held["tokens"] = held.get("tokens", 0) + tokens  # type: ignore[operator]
+            held["duration_s"] = held.get("duration_s", 0.0) + duration_s  # type: ignore[operator]
+            held["min_at"] = min(held.get("min_at", first), first)  # type: ignore[type-var]
+            held["max_at"] = max(held.get("max_at", last), last)  # type: ignore[type-var]
     return found
 
 
