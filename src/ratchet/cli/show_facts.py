@@ -46,7 +46,7 @@ def _table(out: Console, each: ProjectFacts) -> None:
     shown = [ran for ran in each.ran if ran.failures or ran.refused][:_RAN]
     if not shown:
         return
-    out.print(Styled("    calls  failed  refused  sessions", "dim"))
+    out.print(Styled("     runs  failed  refused  sessions", "dim"))
     for ran in shown:
         show.row(out, _counts(ran).append(show.plain(ran.name, 80)), "  ")
 

@@ -33,7 +33,7 @@ def learned(
     (`waiting`), then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
-    new = f"{show.number(found.outcomes, 'new outcome')}, {show.number(found.failures, 'failure')} of the agent."
+    new = f"{show.number(found.outcomes, 'new step')}, {found.failures:,} failed."
     show.row(out, f"{read}: {new if found.outcomes else 'nothing new.'}")
     for line in _aside(found):
         show.row(out, line, "  ")

@@ -105,17 +105,17 @@ def most(rows: Sequence[FailsBy]) -> None:
     failing = [each for each in rows if each.failures][:_MOST]
     if failing:
         out = show.console()
-        _table(out, failing, "what fails here")
+        _table(out, failing, "what fails here", "runs")
         out.print(Styled("ratchet patterns --by command|tool|file|project|model|hour\n", "dim"))
 
 
 def fails(rows: Sequence[FailsBy], by: By) -> None:
-    """Failures, by one aspect of the calls."""
+    """Failures, by one aspect of the steps."""
     out = show.console()
     if not rows:
-        out.print("No tool call is known yet. Next: ratchet learn")
+        out.print("No step is known yet. Next: ratchet learn")
         return
-    _files(out, rows) if by == "file" else _table(out, rows, by)
+    _files(out, rows) if by == "file" else _table(out, rows, by, "runs" if by == "command" else "steps")
 
 
 def _files(out: Console, rows: Sequence[FailsBy]) -> None:
@@ -128,9 +128,9 @@ def _files(out: Console, rows: Sequence[FailsBy]) -> None:
         )
 
 
-def _table(out: Console, rows: Sequence[FailsBy], title: str) -> None:
+def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> None:
     wide = max(len(title), *(min(_NAME, len(show.visible(each.name))) for each in rows))
-    out.print(Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {'runs':>6}  {'sessions':>8}", "bold"))
+    out.print(Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {counted:>6}  {'sessions':>8}", "bold"))
     for each in rows:
         part = each.share or 0.0
         share = round(_BAR * part)

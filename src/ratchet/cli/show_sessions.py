@@ -48,7 +48,7 @@ def _title(each: SessionSummary) -> Styled:
 
 
 def _figures(each: SessionSummary) -> Styled:
-    told = [show.plain(each.id, 40), Styled(_when(each.started_at)), Styled(show.number(each.calls, "step"))]
+    told = [show.plain(each.id, 40), Styled(f"last {_when(each.ended_at)}"), Styled(show.number(each.calls, "step"))]
     line = Styled()
     for part in told:
         line.append(part).append("  ")
@@ -153,12 +153,12 @@ def costs(result: Costs) -> None:
     if not result.rows:
         show.row(out, "Nothing was used in this time, as far as it is known.")
         return
-    out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'calls':>8}  {result.by}", "dim"))
+    out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'steps':>8}  {result.by}", "dim"))
     for each in (*result.rows, result.total):
         name = "all" if each is result.total else each.name or "(none)"
         show.row(out, _cost(each).append(show.plain(name, 70), "bold" if each is result.total else ""))
     for each in result.waste:
-        took = f"{each.name}: {show.number(each.wasted_calls, 'call')}, {tokens(each.wasted_tokens)} tokens"
+        took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
         show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {show.seconds(each.wasted_s)} of tools")
     if result.total.unpriced:
         remedy = "pip install 'ratchet-ai[prices]', or set model_prices"

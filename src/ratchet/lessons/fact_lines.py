@@ -33,7 +33,7 @@ def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
     most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found) and _often(each)][:5]
     if most:
-        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} calls" for each in most)
+        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} runs" for each in most)
         yield f"fails most: {named}"
 
 
@@ -50,7 +50,7 @@ def _again(each: CallCounts, found: ProjectFacts) -> bool:
 def _checked_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.checked[:2]:
         by = ", ".join(map(_quoted_text, each.by[:4]))
-        counts = f"{each.step.failures:,} of {each.step.calls:,} calls failed"
+        counts = f"{each.step.failures:,} of {each.step.calls:,} runs failed"
         yield f"{_quoted(each.step)} runs checks ({counts}): run {by} before it"
 
 
@@ -96,12 +96,12 @@ def _quoted(each: CallCounts) -> str:
 
 def _never_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.never[:3]:
-        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} calls in {each.sessions} sessions"
+        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} runs in {each.sessions} sessions"
 
 
 def _refused_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.refused[:3]:
-        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} calls"
+        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} runs"
 
 
 def _left_lines(found: ProjectFacts) -> Iterator[str]:

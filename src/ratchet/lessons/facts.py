@@ -28,7 +28,8 @@ _SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "dis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCounts:
-    """Ends of the calls of one tool or command. `tool` is the agent's tool where `head` is no command of a shell.
+    """Ends of the runs of one tool or command (of a chain in one step each command ran). `tool` is the agent's tool
+    where `head` is no command of a shell.
     `refused` counts calls that a person refused; those and other excused ones are neither good nor bad."""
 
     tool: str
@@ -125,28 +126,18 @@ class ProjectFacts:
 
 def projects(store: Store) -> list[str]:
     """The projects that have facts, those with the most calls first."""
-    found = store.sum_by("facts", ("project",), ("calls",), {"finding": ""})
-    found.sort(key=lambda row: (-whole_in(row, "calls"), text_in(row, "project")))
+    found = store.sum_by("facts", ("project",), ("steps",), {"finding": "", "tool": ("!=", "")})
+    found.sort(key=lambda row: (-whole_in(row, "steps"), text_in(row, "project")))
     return [text_in(row, "project") for row in found]
-
-
-def _steps(store: Store, where: Where) -> tuple[int, int, int]:
-    """(sessions, steps, failures): a step is one call, of however many commands; facts that belong to no session are
-    what there is of their steps."""
-    rows = store.sum_by("facts", ("session",), ("calls", "failures"), where)
-    ids: list[Json] = [row["session"] for row in rows if row["session"]]
-    told = [row for row in rows if not row["session"]]
-    told += store.sum_by("session_tallies", (), ("calls", "failures"), {"session": ("in", ids)})
-    calls, failures = (sum(whole_in(row, name) for row in told) for name in ("calls", "failures"))
-    return len(ids), calls, failures
 
 
 def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
-    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where)]
+    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where) if row["tool"]]
     ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
-    sessions, calls, failures = _steps(store, where)
+    whole = store.sum_by("facts", (), ("steps", "failures"), where)[0]
+    some = store.sum_by("facts", (), ("distinct:session",), {**where, "session": ("!=", "")})[0]
     shown: Where = {"project": project, "finding": ("!=", "")}
     found = store.sum_by("facts", ("finding", "file", "session", "head"), ("calls", "edited", "max:max_at"), shown)
     findings = _findings(found)
@@ -154,9 +145,9 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
     forms = _written(store, project, {*(each.usual.head for each in ways), *(by for each in checked for by in each.by)})
     return ProjectFacts(
         project=project,
-        calls=calls,
-        failures=failures,
-        sessions=sessions,
+        calls=whole_in(whole, "steps"),
+        failures=whole_in(whole, "failures"),
+        sessions=whole_in(some, "distinct:session"),
         ran=tuple(ran),
         ways=tuple(replace(each, written=forms[each.usual.head]) for each in ways),
         refused=tuple(_refused(ran)[:_LISTED]),

@@ -229,8 +229,9 @@ _SUMS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s", "ma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailsBy:
-    """Calls of one command, tool, file, project, model or hour of the day (UTC), and how many of them failed. Of a file
-    only the runs are known that showed a finding in it, so it has no share."""
+    """Steps of one tool, project, model or hour of the day (UTC), and how many of them failed. `calls` of a command are
+    its runs: a chain of several is one step. Of a file only the runs are known that showed a finding in it, so it has
+    no share. `duration_s` is time of the tools (`failures.waiting`)."""
 
     name: str
     calls: int

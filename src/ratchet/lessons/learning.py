@@ -23,9 +23,9 @@ from ratchet.lessons.exposure import project_name
 from ratchet.lessons.indexing import keep_index, keep_unmined
 from ratchet.lessons.mined import keep_evidence, recount
 from ratchet.lessons.mining.calls import calls_of
-from ratchet.lessons.mining.facts import facts
+from ratchet.lessons.mining.facts import facts, turns_of
 from ratchet.lessons.mining.facts import row_of as fact_row
-from ratchet.lessons.mining.spending import is_mined
+from ratchet.lessons.mining.spending import is_loop, is_mined
 from ratchet.lessons.repositories import keep_remotes
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
@@ -151,6 +151,9 @@ def learn_files(
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
         done += size
     tally.count(take(store, tally.unreturned, settle))
+    named: list[Json] = [*tally.sessions]
+    known = store.sum_by("session_tallies", ("session",), (), {"session": ("in", named)}) if named else []
+    tally.sessions = {text_in(row, "session") for row in known}  # those in which anything was done
     progress(done, done, "")
     return tally
 
@@ -257,15 +260,15 @@ def _pend(store: Store, grown: Counter[str]) -> None:
 
 
 def _uncounted(rows: Sequence[Row]) -> list[Row]:
-    """Facts of new calls that belong to no session: nothing is mined of them, so they are counted as they come."""
+    """Facts of new outcomes that nothing is mined of: they are counted as they come."""
     by_folder: dict[str, list[Row]] = {}
     for row in rows:
-        if row.get("step") and not row.get("session"):
+        if not is_mined(row) and not is_loop(row):
             by_folder.setdefault(str(row.get("project") or ""), []).append(row)
     return [
         {**fact_row(each), "session": "", "project": project_name(folder)}
         for folder, held in sorted(by_folder.items())
-        for each in facts(calls_of(held), folder)
+        for each in facts(calls_of(held), folder, turns=turns_of(held), apart=True)
     ]
 
 

@@ -20,16 +20,17 @@ from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
-from ratchet.lessons.mining.facts import HOUR_S, facts, row_of
+from ratchet.lessons.mining.facts import HOUR_S, Fact, facts, row_of, turns_of
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs
 from ratchet.lessons.mining.mining import Resolution, resolved
+from ratchet.lessons.mining.spending import is_mined
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.repositories import known_as
 from ratchet.lessons.words.kept import keep_moves
 from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
-from ratchet.records import Json, LessonState, Row, number_in, whole_in
+from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
 from ratchet.store.sums import replace_facts
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
@@ -75,10 +76,13 @@ class SessionKept:
 def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKept:
     """Put a session's resolutions, runs and facts in the place of those kept of it before."""
     calls = calls_of(rows)
-    if not calls:
-        return SessionKept()
-    root = next((call.project for call in calls if call.project), "")
+    turns = [row for row in turns_of(rows) if is_mined(row)]
+    folders = [*(call.project for call in calls), *(text_in(row, "project") for row in turns)]
+    root = next(filter(None, folders), "")
     project = known_as(store, root)
+    _keep_facts(store, session, project, facts(calls, root, turns=turns), rows)
+    if not calls:
+        return SessionKept(project=project)
     found = _noted(store, session, [_row_of(each, project) for each in resolved(calls, root)], calls)
     since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
     held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
@@ -90,9 +94,6 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     ran = [_run_row(each, session, project, since) for each in runs(calls)]
     store.delete("habits", {"session": session})
     store.insert_new("habits", ran)
-    counted = facts(calls, root)
-    kept = [{**row_of(each), "session": session, "project": project} for each in counted]
-    replace_facts(store, session, kept, since_hour=int(since // HOUR_S))
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
     touched |= {lesson_id_of("mined", project, f"step {row['form']}") for row in ran if not row["head"]}
@@ -100,6 +101,13 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
     return SessionKept(new=new, touched=frozenset(touched - {""}), project=project)
+
+
+def _keep_facts(store: Store, session: str, project: str, found: Iterable[Fact], rows: Sequence[Row]) -> None:
+    kept = [{**row_of(each), "session": session, "project": project} for each in found]
+    if rows:
+        since = min(number_in(row, "started_at") for row in rows)  # what is older was forgotten as an outcome
+        replace_facts(store, session, kept, since_hour=int(since // HOUR_S))
 
 
 def _kept(row: Row) -> tuple[Json, ...]:

@@ -32,7 +32,7 @@ _HOUR_S, _DAY_S = 3_600, 86_400.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Sums of one name. `cost_usd` is None where no price is known, `unpriced` counts the tokens that it leaves out;
-    `wasted_*` are the parts that were waste, `wasted_s` seconds of tools alone."""
+    `wasted_*` are the parts that were waste. `calls` are steps, `duration_s` time of the tools (`failures.waiting`)."""
 
     name: str
     calls: int

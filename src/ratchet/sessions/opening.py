@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound
+from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.recording.sources.otlp_ids import PARENT
 from ratchet.recording.texts import RESULT_CHARS, results_of
@@ -16,7 +17,7 @@ from ratchet.sessions.prices import Prices
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
+    from ratchet.ports import Store, Where
 
 SUBAGENTS = ("Task", "Agent")
 _ASKED_AT_ONCE = 500
@@ -203,10 +204,11 @@ def _threads(store: Store, session: str) -> tuple[SessionThread, ...]:
         calls[name] = calls.get(name, 0) + count
         failures[name] = failures.get(name, 0) + (0 if row.get("ok") else count)
         began[name] = min(began.get(name, float("inf")), number_in(row, "min:started_at"))
-    for row in store.sum_by(
-        "outcomes", ("thread",), ("count:*",), {"session": session, "ok": False, "source": DERIVED}
-    ):
+    failed: Where = {"session": session, "ok": False}
+    for row in store.sum_by("outcomes", ("thread",), ("count:*",), {**failed, "source": DERIVED}):
         calls[text_in(row, "thread")] -= whole_in(row, "count:*")
+        failures[text_in(row, "thread")] -= whole_in(row, "count:*")
+    for row in store.sum_by("outcomes", ("thread",), ("count:*",), {**failed, "kind": ("in", [*EXCUSED])}):
         failures[text_in(row, "thread")] -= whole_in(row, "count:*")
     by = _beginnings(store, session) if len(calls) > 1 else {}
     found = [

@@ -90,7 +90,8 @@ class SessionStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionThread:
-    """A thread of a session: "" the agent's own, else a subagent's. `started_by` is the step that began it."""
+    """A thread of a session: "" the agent's own, else a subagent's. `failures` are its own fault, `started_by` is the
+    step that began it."""
 
     name: str
     calls: int

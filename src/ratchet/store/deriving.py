@@ -59,9 +59,9 @@ def _differing(store: Store) -> Iterator[str]:
         yield "sessions of patterns"
     if counted("kind_tallies", "hour", "n") != counted("tallies", "hour", "n"):
         yield "sums of kinds"
-    calls = ("calls", "failures", "excused", "tokens")
-    facts = counted("facts", "hour", *calls, unit=HOURS, where={"finding": ""})
-    if counted("fact_days", "day", *calls, where={"by": "hour"}) != facts:
+    ended = ("failures", "excused", "tokens")
+    facts = counted("facts", "hour", "steps", *ended, unit=HOURS, where={"finding": ""})
+    if counted("fact_days", "day", "calls", *ended, where={"by": "hour"}) != facts:
         yield "days of what failed"
     spent = ("calls", "given", "stored", "cached", "made")
     if counted("spending_days", "day", *spent, where={"by": "model"}) != counted(

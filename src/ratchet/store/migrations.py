@@ -110,6 +110,14 @@ def _find_patterns(connection: sqlite3.Connection) -> None:
     keep_terms(connection, "?")
 
 
+def _count_steps(connection: sqlite3.Connection) -> None:
+    """Version 22: a chain of commands is one step, and time in which a person was waited for is no tool's. Sessions are
+    counted again when they are mined; until then what ran for its own sake is a step."""
+    connection.execute("UPDATE facts SET steps = calls WHERE finding = '' AND around <> ''")
+    _sum_up(connection)
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
 PLAN: Mapping[int, Step] = {
     6: _mine_anew,
     7: _read_anew,
@@ -121,6 +129,7 @@ PLAN: Mapping[int, Step] = {
     18: _sum_up,
     20: _find_patterns,
     21: _read_anew,
+    22: _count_steps,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

@@ -94,6 +94,13 @@ def _find_patterns(connection: Connection) -> None:
     keep_terms(connection, "%s")
 
 
+def _count_steps(connection: Connection) -> None:
+    """Version 22: a chain of commands is one step; sessions are counted again when they are mined."""
+    connection.execute("UPDATE facts SET steps = calls WHERE finding = '' AND around <> ''")
+    _sum_up(connection)
+    connection.execute("UPDATE sessions SET pending = 1")
+
+
 PLAN: Mapping[int, Step] = {
     6: _mine_anew,
     7: _read_anew,
@@ -105,5 +112,6 @@ PLAN: Mapping[int, Step] = {
     18: _sum_up,
     20: _find_patterns,
     21: _read_anew,
+    22: _count_steps,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -30,8 +30,8 @@ SUM_TABLES = (
         clustered=True,
         body=False,
     ),
-    # Facts by day (whole days since the epoch) and one thing. A session counts on the last day on which it met a name,
-    # so that the days from any one on add up to how many sessions did since.
+    # Facts by day (whole days since the epoch) and one thing: of commands their runs, of what else the steps. A session
+    # counts on the last day on which it met a name, so that the days from any one on add up to how many did since.
     Table(
         name="fact_days",
         key=("by", "day", "name", "project"),

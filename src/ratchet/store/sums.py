@@ -84,7 +84,8 @@ def forget_sums(store: Store, session: str) -> None:
 
 
 def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
-    """Sum up the facts of one session by day and each thing, or one; those of session "" count in none."""
+    """Sum up the facts of one session by day and each thing, or one; those of session "" count in none. Of a thing
+    that is no command the calls are steps: those of a chain are one."""
     found: dict[tuple[str, int, str, str], Row] = {}
     last: dict[tuple[str, str, str], int] = {}
     for row in rows:
@@ -93,7 +94,8 @@ def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
             if (by and by != thing) or not (name := name_of(row)):
                 continue
             key = (thing, day, name, project)
-            add_fact(found.setdefault(key, dict(zip(TABLES["fact_days"].key, key, strict=True))), row)
+            counted = row if thing == "command" or thing in _FOUND else {**row, "calls": row.get("steps")}
+            add_fact(found.setdefault(key, dict(zip(TABLES["fact_days"].key, key, strict=True))), counted)
             if row.get("session"):
                 last[thing, name, project] = max(day, last.get((thing, name, project), day))
     for (thing, name, project), day in last.items():

@@ -11,7 +11,7 @@ import pytest
 from ratchet import Ratchet
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.trials.settle import settle_units
-from ratchet.lessons import delivery, exposure, facts
+from ratchet.lessons import delivery, exposure, facts, failing
 from ratchet.lessons.fence import FACTS_LIMIT
 from ratchet.lessons.learning import take
 from ratchet.lessons.mined import mine_session
@@ -76,8 +76,8 @@ def test_commands_are_counted_by_what_they_end_in(store: Store) -> None:
     assert [each.name for each in found.never] == ["mcp__tracker__search"]
     assert [(each.finding, each.file, each.sessions) for each in found.left] == [("gosec:G304", "cmd/old.go", 3)]
     assert "lint: `mise run lint`, 6 runs, 50 % ok" in found.lines
-    assert "people refuse `Plan`: 3 of 3 calls" in found.lines
-    assert "never worked here: `mcp__tracker__search`, 0 of 3 calls in 2 sessions" in found.lines
+    assert "people refuse `Plan`: 3 of 3 runs" in found.lines
+    assert "never worked here: `mcp__tracker__search`, 0 of 3 runs in 2 sessions" in found.lines
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -162,7 +162,7 @@ def test_agents_are_told_names_and_no_sentence_of_a_tool(store: Store, tmp_path:
     assert not any("send it" in line for line in facts.for_agents(found).lines)
     delivery.publish_facts(store, tmp_path / "home", [SHOP])
     told = exposure.facts_told(str(tmp_path / "home"), SHOP)
-    assert "`go build` 4 of 4 calls" in told
+    assert "`go build` 4 of 4 runs" in told
     assert "send it" not in told
 
 
@@ -250,6 +250,24 @@ def test_a_command_that_fails_of_what_checks_find_is_told_with_them_as_they_are_
     ingest(store, session(found_too, "s2", start=1_700_400_000.0))
     mine_session(store, "s2")
     found = facts.for_agents(facts.facts_of(store, SHOP))
-    assert "`git commit` runs checks (2 of 2 calls failed): run `mix credo --strict` before it" in found.lines
+    assert "`git commit` runs checks (2 of 2 runs failed): run `mix credo --strict` before it" in found.lines
     assert "lint: `mix credo --strict`, 3 runs" in found.lines
     store.close()
+
+
+def test_a_chain_is_one_step_and_each_of_its_commands_a_run(store: Store) -> None:
+    chain = "cd x && make lint && make test"
+    denied = shell(chain, "no", kind="user_denied")
+    silent: Row = {**shell("x", "overloaded"), "task": "model"}
+    del silent["step"]
+    ingest(store, session([shell(chain), shell(chain, "boom"), denied, silent], "s"))
+    mine_session(store, "s")
+    found = facts.facts_of(store, SHOP)
+    assert (found.calls, found.failures, found.sessions) == (4, 2, 1)
+    assert {each.name: (each.calls, each.failures, each.refused) for each in found.ran} == {
+        "make lint": (1, 0, 0),
+        "make test": (3, 1, 1),
+    }
+    by_tool = [(each.name, each.calls, each.failures, each.excused) for each in failing.fails_by(store, "tool")]
+    assert by_tool == [("Bash", 3, 1, 1)]
+    assert [(each.calls, each.failures, each.excused) for each in failing.fails_by(store, "hour")] == [(4, 2, 1)]

@@ -87,3 +87,14 @@ def test_the_same_call_failing_again_is_a_retry_until_it_works() -> None:
 def test_a_refusal_and_a_cascade_are_no_waste() -> None:
     rows = session([shell("a", "no", kind="user_denied"), shell("b", "sibling", kind="cascade")])
     assert wasted(rows) == {"": (2, 0.0)}
+
+
+def test_time_is_that_of_the_tools_and_counts_once() -> None:
+    task = call("Task", {"prompt": "look"}, started_at=100.0, duration_s=60.0)
+    rows = session([task, shell("a", started_at=110.0, duration_s=20.0), shell("b", started_at=120.0, duration_s=20.0)])
+    took = {str(row["tool"]): number_in(row, "duration_s") for row in spending(rows, [])}
+    assert took == {"Task": 30.0, "Bash": 30.0}
+    left = call("Bash", {"command": "sleep"}, started_at=100.0, duration_s=50_000.0)
+    asked = call("ExitPlanMode", {"plan": "x"}, started_at=100.0, duration_s=900.0)
+    assert [number_in(row, "duration_s") for row in spending(session([left]), [])] == [600.0]
+    assert [number_in(row, "duration_s") for row in spending(session([asked]), [])] == [1.0]

@@ -11,9 +11,11 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import TypeAlias
 
-from ratchet.lessons.mining.calls import ToolCall
+from ratchet.failures.waiting import Span, own_s, own_times
+from ratchet.lessons.mining.calls import EXCUSED, ToolCall
 from ratchet.lessons.mining.circumstances import circumstances
-from ratchet.records import Row
+from ratchet.lessons.mining.spending import is_loop
+from ratchet.records import Row, number_in, text_in
 
 HOUR_S = 3600
 _ON_FILES = frozenset(("read", "edit", "write", "delete"))  # heads whose target is a file (`failures.intent`)
@@ -29,7 +31,9 @@ class Fact:
     only ran beside it in a chain.
 
     With `finding` (the key of a diagnostic) it counts the failing runs that showed it; `edited` is 1 where an edit of
-    that file followed. `excused` are calls that failed by no fault of theirs, `refused` among them by a person.
+    that file followed. `calls` counts every command of a chain, `steps` the chain once, by what it was for; a step that
+    called no tool that is known (a turn of the model that failed) has neither tool nor head. `excused` are calls that
+    failed by no fault of theirs, `refused` among them by a person; `duration_s` is their own time (`failures.waiting`).
     """
 
     tool: str
@@ -40,6 +44,7 @@ class Fact:
     hour: int
     around: str = ""
     calls: int = 0
+    steps: int = 0
     failures: int = 0
     excused: int = 0
     refused: int = 0
@@ -58,26 +63,41 @@ def row_of(fact: Fact) -> Row:
 _NAMES = tuple(each.name for each in fields(Fact))
 
 
-def facts(calls: Sequence[ToolCall], root: str) -> list[Fact]:
-    """The facts of a session that began in the folder `root`, in the order of their keys.
+def turns_of(rows: Iterable[Row]) -> list[Row]:
+    """The outcomes that called no tool: a turn of the model that failed, or a run of an agent as a whole."""
+    return [row for row in rows if not isinstance(row.get("step"), dict) and not is_loop(row)]
 
-    Of a chain that worked each command counts; of one that failed only what it was for, since nobody knows how far it
+
+def facts(calls: Sequence[ToolCall], root: str, *, turns: Iterable[Row] = (), apart: bool = False) -> list[Fact]:
+    """The facts of steps, in the order of their keys: of a session that began in the folder `root`, or of some that
+    stand for themselves (`apart`), whose times are not compared. `turns` are the outcomes that called no tool.
+
+    Of a chain that worked each command counts; of one that did not only what it was for, since nobody knows how far it
     came. What a call cost is charged to what it was for.
     """
+    spans = [Span(call.id, call.tool, call.head, call.at, call.duration_s) for call in calls]
+    took = {span.id: own_s(*span[1:3], span.duration_s) for span in spans} if apart else own_times(spans)
     held: dict[_Key, Fact] = {}
     models = Counter(call.model for call in calls if call.model)
     # A hook that sees a call fail is not told the model; its session's history is.
     usual = min(models, key=lambda name: (-models[name], name), default="")
     for call, around in circumstances(calls):
         if call.tool == _UNNAMED:
+            _count_turn(held, call.model or usual, call.at, failed=call.failed, excused=call.excused)
             continue
         for head, file, charged in _did(call, root):
             named = " ".join(around) if charged else ""
-            _count(_at(held, call, call.model or usual, head, file, around=named), call, charged=charged)
+            fact = _at(held, call, call.model or usual, head, file, around=named)
+            _count(fact, call, charged=charged, took=took[call.id])
     for call, head, file, key, edited in _findings(calls, root):
         fact = _at(held, call, call.model or usual, head, file, key)
         _count(fact, call, charged=False)
         fact.edited = max(fact.edited, int(edited))
+    for row in turns:
+        excused = not row.get("ok") and text_in(row.get("failure"), "kind") in EXCUSED
+        failed = not row.get("ok") and not excused
+        model, at = text_in(row, "model") or usual, number_in(row, "started_at")
+        _count_turn(held, model, at, failed=failed, excused=excused)
     return [held[key] for key in sorted(held)]
 
 
@@ -100,7 +120,7 @@ def _did(call: ToolCall, root: str) -> Iterable[tuple[str, str, bool]]:
         yield call.head or call.tool, file_of(call.target, root) if call.head in _ON_FILES else "", True
         return
     main = call.piece
-    if main is None or call.failed:
+    if main is None or not call.ok:
         yield call.head, _operand(call.target, root), True
         return
     for piece in call.pieces:
@@ -123,14 +143,25 @@ def _operand(target: str, root: str) -> str:
     return file_of(name, root) if "." in name.rpartition("/")[2].strip(".") and " " not in name else ""
 
 
-def _count(fact: Fact, call: ToolCall, *, charged: bool) -> None:
+def _count_turn(held: dict[_Key, Fact], model: str, at: float, *, failed: bool, excused: bool) -> None:
+    key: _Key = ("", "", "", "", model, int(at // HOUR_S), "")
+    fact = held.setdefault(key, Fact(*key))
     fact.calls += 1
+    fact.steps += 1
+    fact.failures += failed
+    fact.excused += excused
+    fact.min_at, fact.max_at = min(fact.min_at, at), max(fact.max_at, at)
+
+
+def _count(fact: Fact, call: ToolCall, *, charged: bool, took: float = 0.0) -> None:
+    fact.calls += 1
+    fact.steps += charged
     fact.failures += call.failed
     fact.excused += call.excused
     fact.refused += call.kind == "user_denied"
     if charged:
         fact.tokens += call.tokens
-        fact.duration_s += call.duration_s
+        fact.duration_s += took
     fact.min_at = min(fact.min_at, call.at)
     fact.max_at = max(fact.max_at, call.at)
 

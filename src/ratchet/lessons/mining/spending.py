@@ -5,7 +5,7 @@ they led to; those behind the last call to no tool at all. So the sum is that of
 
 Waste are calls that failed by the agent's own fault, the same call failing again (`retry`), and calls of a loop but for
 its first. Time counts where a call took it itself, not a person who was asked; of calls at the same time each second
-counts once.
+counts once (`failures.waiting`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.waiting import own_s
+from ratchet.failures.waiting import Span, own_s, own_times
 from ratchet.records import Row, number_in, text_in, whole_in
 
 HOUR_S = 3600
@@ -43,7 +43,8 @@ def spending(rows: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
     kept of its models' answers, both in the order of time."""
     rows = [row for row in rows if is_loop(row) or is_mined(row)]
     waste = _wasted(rows)
-    held = _called(rows, waste, split=bool(answers))
+    took = own_times(_span(row) for row in rows if not is_loop(row))
+    held = _called(rows, waste, took, split=bool(answers))
     for answer, called in _paired(rows, answers):
         key = _key(called or answer, text_in(answer, "model"), waste)
         _add(held.setdefault(key, _Spent()), {name: whole_in(answer, name) for name in CLASSES})
@@ -53,20 +54,23 @@ def spending(rows: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
 def spent_by(rows: Sequence[Row]) -> list[Row]:
     """The rows of spending of outcomes that stand for themselves: their failures are waste."""
     failed = {text_in(row, "id"): "failure" for row in rows if _failed(row)}
-    return [_row_of(key, spent) for key, spent in sorted(_called(rows, failed, split=False).items())]
+    took = {span.id: own_s(span.tool, span.head, span.duration_s) for span in map(_span, rows)}
+    return [_row_of(key, spent) for key, spent in sorted(_called(rows, failed, took, split=False).items())]
 
 
-def _called(rows: Sequence[Row], waste: Mapping[str, str], *, split: bool) -> dict[_Key, _Spent]:
-    """Count calls and their time; their tokens and cost where no answers tell of those."""
-    took = _own_times(rows, waste)
+def _called(
+    rows: Sequence[Row], waste: Mapping[str, str], took: Mapping[str, float], *, split: bool
+) -> dict[_Key, _Spent]:
+    """Count calls and the seconds that each took; their tokens and cost where no answers tell of those."""
     held: dict[_Key, _Spent] = {}
     for row in rows:
         if is_loop(row):
             continue
         spent = held.setdefault(_key(row, text_in(row, "model"), waste), _Spent())
         spent.calls += 1
-        spent.duration_s += number_in(row, "duration_s")
-        spent.wasted_s += took.get(text_in(row, "id"), 0.0)
+        own = took[text_in(row, "id")]
+        spent.duration_s += own
+        spent.wasted_s += own if text_in(row, "id") in waste else 0.0
         if not split:
             spent.cost_usd += number_in(row, "cost_usd")
             _add(spent, {"unsplit": whole_in(row, "tokens")})
@@ -136,19 +140,10 @@ def _wasted(rows: Iterable[Row]) -> dict[str, str]:
     return found
 
 
-def _own_times(rows: Iterable[Row], waste: Mapping[str, str]) -> dict[str, float]:
-    """Seconds of each wasted call that were its own and no earlier one's."""
-    found: dict[str, float] = {}
-    until = float("-inf")
-    for row in rows:
-        key = text_in(row, "id")
-        if key not in waste or is_loop(row):
-            continue
-        step, began = row.get("step"), number_in(row, "started_at")
-        end = began + own_s(text_in(step, "tool"), text_in(step, "head"), number_in(row, "duration_s"))
-        found[key] = max(0.0, end - max(began, until))
-        until = max(until, end)
-    return found
+def _span(row: Row) -> Span:
+    step = row.get("step")
+    began, took = number_in(row, "started_at"), number_in(row, "duration_s")
+    return Span(text_in(row, "id"), text_in(step, "tool"), text_in(step, "head"), began, took)
 
 
 def _paired(rows: Sequence[Row], answers: Iterable[Row]) -> list[tuple[Row, Row | None]]:

@@ -107,24 +107,26 @@ class SplitShape(Shape):
 
 
 class FailsByShape(Shape):
-    """Calls of one command, tool, file, project, model or hour, and how many failed."""
+    """Steps of one tool, project, model or hour, runs of one command or with a finding in one file; how many failed."""
 
     name: str = said("The command, tool, file, project, model, or hour of the day (UTC).", foreign="name")
-    calls: int = said("Calls; of a file the runs that showed a finding in it.")
-    failures: int = said("Calls that failed.")
-    excused: int = said("Calls that failed by no fault of theirs: refused, cancelled, after another failure.")
+    calls: int = said(
+        "Steps; of a command its runs (a chain in one step is several), of a file those that showed a finding in it."
+    )
+    failures: int = said("Those that failed by the agent's own fault.")
+    excused: int = said("Those that failed by no fault of theirs: refused, cancelled, after another failure.")
     share: float | None = said(
-        "Of the calls that were let happen, the part that failed; null of a file, whose other runs nobody counts.",
+        "Of those that were let happen, the part that failed; null of a file, whose other runs nobody counts.",
         digits=4,
     )
-    sessions: int = said("Sessions in which it was called.")
-    tokens: int = said("Tokens that the calls took.")
-    duration_s: float = said("Seconds that they took.", digits=3)
+    sessions: int = said("Sessions with one.")
+    tokens: int = said("Tokens that they took.")
+    duration_s: float = said("Seconds of the tools: no person's time, of what ran at once each second once.", digits=3)
     last_at: float = said("When the last one was.")
 
 
 class FailsShape(Shape):
-    """Failures, by one aspect of the calls."""
+    """Failures, by one aspect of the steps."""
 
     by: str = said("command, tool, file, project, model or hour.")
     rows: list[FailsByShape] = said("What fails most first; hours in their order.")

@@ -17,9 +17,9 @@ class LearnedShape(Shape):
     """The result of reading histories."""
 
     files: int = said("Histories read.")
-    sessions: int = said("Sessions in them.")
-    outcomes: int = said("Outcomes that are new.")
-    failures: int = said("New failures that were the agents' own.")
+    sessions: int = said("Sessions in them of which something is known: a step, or an answer of a model.")
+    outcomes: int = said("Steps that are new.")
+    failures: int = said("New steps that failed by the agents' own fault.")
     unflagged: int = said("Of these, failures that their source called a success.")
     of_model: int = said("Of these, calls of the model, not of a tool.")
     cascades: int = said("New failures that only followed from another one.")
@@ -207,18 +207,18 @@ class DistrustedShape(Shape):
 
 
 class CallCountsShape(Shape):
-    """Ends of the calls of one tool or command of a project."""
+    """Ends of the runs of one tool or command of a project; of a chain in one step each command ran."""
 
     tool: str = said("The agent's tool.", foreign="words")
     name: str = said("The command, or the tool where it runs none.", foreign="words")
-    calls: int = said("Calls in all.")
+    calls: int = said("Runs in all.")
     failures: int = said("Of these, failures of its own.")
-    refused: int = said("Of these, calls that a person refused.")
+    refused: int = said("Of these, runs that a person refused.")
     share: float = said("The part that worked, of those that nobody refused.", digits=4)
-    sessions: int = said("Sessions that called it.")
-    tokens: int = said("Tokens that the calls cost.")
-    duration_s: float = said("Seconds that the calls took.", digits=3)
-    last_at: float = said("When it was called last (Unix seconds).")
+    sessions: int = said("Sessions that ran it.")
+    tokens: int = said("Tokens that the runs cost.")
+    duration_s: float = said("Seconds that they took themselves: no person's time.", digits=3)
+    last_at: float = said("When it ran last (Unix seconds).")
 
 
 class WayShape(Shape):
@@ -261,9 +261,9 @@ class ProjectFactsShape(Shape):
     """The facts of one project: counts of what really ran."""
 
     project: str = said("Its name: its repository's remote, else its folder.", foreign="name")
-    calls: int = said("Calls in all.")
-    failures: int = said("Of these, failures of their own.")
-    sessions: int = said("Sessions with a call.")
+    calls: int = said("Steps in all.")
+    failures: int = said("Of these, failures of the agents' own.")
+    sessions: int = said("Sessions with a step.")
     lines: list[str] = said("What is worth knowing, in words.", foreign="words")
     ran: list[CallCountsShape] = said("What ran: what several sessions ran and what fails most first.")
     ways: list[WayShape] = said("How it is linted, tested and built.")

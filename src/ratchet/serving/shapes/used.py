@@ -52,15 +52,15 @@ class CostShape(Shape):
     """Use under one name."""
 
     name: str = said("The name that it is summed up by.", foreign="name")
-    calls: int = said("Calls that ended.")
+    calls: int = said("Steps that ended.")
     tokens: TokensShape = said("Tokens of all answers, each once, also of those that no call follows.")
     cost_usd: float | None = said("What they cost; null where no price is known.", digits=6)
     unpriced: int = said("Tokens of models whose price nobody knows: the cost leaves them out.")
-    duration_s: float = said("Seconds that calls took, a person's time included.", digits=3)
-    wasted_calls: int = said("Calls that were waste: they failed by the agent's own fault, or went round in a loop.")
+    duration_s: float = said("Seconds of the tools: no person's time, of what ran at once each second once.", digits=3)
+    wasted_calls: int = said("Steps that were waste: they failed by the agent's own fault, or went round in a loop.")
     wasted_tokens: int = said("Tokens of the answers that made those.")
     wasted_usd: float | None = said("What those cost.", digits=6)
-    wasted_s: float = said("Seconds of those: no person's time, and of calls at once each second once.", digits=3)
+    wasted_s: float = said("Seconds of those.", digits=3)
 
 
 class CostsShape(Shape):
@@ -154,7 +154,7 @@ class DigestShape(Shape):
     since: float = said("Where it begins.")
     until: float = said("Where it ends.")
     sessions: int = said("Sessions that ran in it.")
-    calls: int = said("Calls that ended.")
+    calls: int = said("Steps that ended.")
     failures: int = said("Those that failed by the agent's own fault.")
     before: float | None = said("The share of failures in the time before, as long; null where nothing ran.", digits=4)
     cost: CostShape = said("What was used.")
