@@ -57,7 +57,7 @@ def test_steps_and_failed_steps_are_the_same_everywhere(learnt: tuple[Path, str]
     cost = said(home, "sessions", "cost")
     digest = said(home, "report", "--since", ALL)
     facts = said(home, "lessons", "facts")
-    found: dict[str, Numbers] = {
+    found: dict[str, tuple[int, ...]] = {
         "sessions list": summed(listed),
         "lessons facts": summed(facts),
         "report --since": (digest["calls"], digest["failures"]),
@@ -70,7 +70,7 @@ def test_steps_and_failed_steps_are_the_same_everywhere(learnt: tuple[Path, str]
         for by in ("project", "model", "hour"):
             found[f"REST by {by}"] = summed(held.get(f"/v1/patterns/by/{by}").json()["rows"])
         page = held.get("/?range=all", headers={"Accept": "text/html"}).text
-        found["overview"] = counted(page, r"<dt>Failures</dt><dd>([\d,]+)<small>of ([\d,]+) steps")[::-1]  # type: ignore[assignment]
+        found["overview"] = counted(page, r"<dt>Failures</dt><dd>([\d,]+)<small>of ([\d,]+) steps")[::-1]
         page = held.get("/ui/cost?range=all", headers={"Accept": "text/html"}).text
         found["page of cost"] = (*counted(page, r"<dt>Steps</dt><dd>([\d,]+)"), failed)
         opened = [held.get(f"/v1/sessions/{each['id']}?limit=1").json() for each in listed[:5]]

@@ -78,7 +78,10 @@ def _looked(name: str, look: Callable[[], Check]) -> Check:
 
 
 def _settings(config: Config, environ: Mapping[str, str]) -> Check:
-    found = f"withheld share {config.withheld_share:g}, window {config.window_days:g} days"
+    found = (
+        f"{100 * config.withheld_share:g} % of new cases are told no lesson, to compare with; trends look back "
+        f"{config.window_days:g} days"
+    )
     unknown = unknown_environment(environ)
     remedy = f"nothing reads {', '.join(unknown)}: check the spelling" if unknown else ""
     return Check(name="settings", ok=not unknown, found=found, remedy=remedy)
@@ -148,8 +151,8 @@ def _sums(config: Config) -> Check:
     finally:
         store.close()
     if not wrong:
-        return Check(name="sums", ok=True, found="what is summed up agrees with its rows")
-    found = f"not what their rows come to: {', '.join(wrong)}; a process of an older Ratchet has written"
+        return Check(name="sums", ok=True, found="the counts that pages show agree with the rows behind them")
+    found = f"not what the rows behind them come to: {', '.join(wrong)}; a process of an older Ratchet has written"
     return Check(name="sums", ok=False, found=found, remedy="end old processes, then `ratchet doctor --mend`")
 
 
@@ -177,9 +180,8 @@ def _journal(home: Path) -> Check:
     for path in journal.segments(str(home)):
         with suppress(FileNotFoundError):  # another process stored it meanwhile
             waiting.append(Path(path).lstat().st_size)
-    return Check(
-        name="journal", ok=True, found=f"{len(waiting)} segments, {sum(waiting) / 1e6:.1f} MB not yet in the store"
-    )
+    left = f"{sum(waiting) / 1e6:.1f} MB in {len(waiting)} files wait to be moved into the store; the next read does it"
+    return Check(name="journal", ok=True, found=left if any(waiting) else "all that was recorded is in the store")
 
 
 def _recall(path: Path) -> Check:
@@ -196,11 +198,13 @@ def _recall(path: Path) -> Check:
         store.close()
 
     def chosen(memories: int, least: int) -> str:
-        return f"chosen on {memories} memories of yours" if memories >= least else "as shipped, until there are more"
+        return f", measured on {memories} lessons of yours" if memories >= least else ""
 
+    usual = "" if promise.lines_from >= LEAST else "; as shipped: you have too few lessons to measure it on"
     found = (
-        f"answers falsely at most 1 of {1 / promise.lines:.0f} unknown failures ({chosen(promise.lines_from, LEAST)}), "
-        f"1 of {1 / promise.traces:.0f} tracebacks ({chosen(promise.traces_from, LEAST_TRACES)}); prose: no promise"
+        f"of failures that it has no fix for, it offers a wrong one for at most 1 of {1 / promise.lines:.0f}"
+        f"{chosen(promise.lines_from, LEAST)} (of tracebacks 1 of {1 / promise.traces:.0f}"
+        f"{chosen(promise.traces_from, LEAST_TRACES)}){usual}"
     )
     return Check(name="recall", ok=True, found=found)
 
@@ -223,7 +227,10 @@ def _hooks(environ: Mapping[str, str], project: Path) -> Check:
         return Check(name="hooks", ok=False, found=told, remedy="start the agent, type /hooks, and trust Ratchet's")
     if not found:
         return Check(
-            name="hooks", ok=True, found="not installed", remedy="`ratchet install claude-code` (--dry-run shows it)"
+            name="hooks",
+            ok=True,
+            found="none: no agent is told a fix when it fails",
+            remedy="`ratchet install claude-code` (--dry-run shows it)",
         )
     return Check(name="hooks", ok=True, found="; ".join(found))
 
@@ -232,11 +239,11 @@ def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
     """Count proven lessons that wait: `install` alone adds the hook that tells them before a step."""
     known = len({each.lesson for each in everywhere(home)})
     waiting = install.waiting(home, project=project, environ=environ)
-    found = f"proven lessons to tell before a step: {known}"
+    found = f"{known} proven {'lesson says' if known == 1 else 'lessons say'} what to do before a step fails"
     if not waiting:
         return Check(name="before a step", ok=True, found=found)
     remedy = "`ratchet install claude-code` adds the hook (--dry-run shows it)"
-    return Check(name="before a step", ok=True, found=f"{found}; {waiting} wait for their hook", remedy=remedy)
+    return Check(name="before a step", ok=True, found=f"{found}; no agent hears of {waiting} of them", remedy=remedy)
 
 
 def _checks(store: Path, project: Path) -> Check:
@@ -250,7 +257,7 @@ def _checks(store: Path, project: Path) -> Check:
         except Refused as error:
             return Check(name="checks", ok=False, found=f"{path}: {error}", remedy="mend the file")
     if not broken:
-        return Check(name="checks", ok=True, found="every check that a lesson became can run")
+        return Check(name="checks", ok=True, found="lessons that became a check of an agent's steps can run")
     remedy = "they deny nothing: `ratchet lessons cure ID --undo`, then `--as check` again makes each anew"
     return Check(name="checks", ok=False, found="; ".join(broken), remedy=remedy)
 
@@ -273,7 +280,7 @@ def _settings_of_checks(store: Path) -> list[Path]:
 def _share(config: Config, environ: Mapping[str, str]) -> Check:
     """Compare the share that hooks withhold, told by the last command that wrote, with the settings in force."""
     told = exposure.published(str(config.home)).withheld
-    found = f"hooks withhold {told:g} of new cases"
+    found = f"hooks leave {100 * told:g} % of new cases untold"
     asked = config.withheld_share
     if told in (asked, raised(asked), min(asked, config.proven_withheld_share)):
         return Check(name="hooks' share", ok=True, found=found)
@@ -281,7 +288,7 @@ def _share(config: Config, environ: Mapping[str, str]) -> Check:
     return Check(
         name="hooks' share",
         ok=False,
-        found=f"{found}, the settings say {config.withheld_share:g}",
+        found=f"{found}, the settings say {100 * config.withheld_share:g} %",
         remedy=f"{lasting}run `ratchet report`, which tells them; sessions that began keep their share",
     )
 
@@ -289,16 +296,18 @@ def _share(config: Config, environ: Mapping[str, str]) -> Check:
 def _hook_log(home: Path) -> Check:
     path = home / "hook" / "hook.log"
     if not path.exists():
-        return Check(name="hook log", ok=True, found="no faults")
+        return Check(name="hook log", ok=True, found="no hook has failed")
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     last = lines[-1] if lines else ""
-    return Check(name="hook log", ok=True, found=f"{len(lines)} faults, the last: {last[:200]}", remedy=f"see {path}")
+    return Check(
+        name="hook log", ok=True, found=f"hooks failed {len(lines)} times, the last: {last[:200]}", remedy=f"see {path}"
+    )
 
 
 def _histories(environ: Mapping[str, str]) -> Check:
     homes = [home.path for home in known_homes(environ)]
     if homes:
-        return Check(name="histories", ok=True, found=", ".join(homes))
+        return Check(name="histories", ok=True, found=f"agents write theirs to {', '.join(homes)}")
     return Check(
         name="histories", ok=True, found="no history of an agent that is known", remedy="name one: `ratchet learn PATH`"
     )
@@ -312,7 +321,7 @@ def _models(config: Config, environ: Mapping[str, str]) -> Check:
         named = [str(each) for each in modelchoice.ModelChoice(config, environ).named()]
     except RatchetError as error:
         return Check(name="models", ok=False, found=str(error), remedy="correct the setting `model`")
-    found = "; ".join((", ".join(named) if named else "none named", *(near or ["no server on this machine's ports"])))
+    found = "; ".join((", ".join(named) if named else "none set", *(near or ["none is served on this machine"])))
     if not modelchoice.installed():
         remedy = modelchoice.EXTRA if named or near else ""
         return Check(name="models", ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
@@ -325,4 +334,4 @@ def _sandbox(home: Path) -> Check:
     if held is None:
         reasons = "; ".join(f"{each.name}: {each.note}" for each in found)
         return Check(name="sandbox", ok=True, found=f"none works here ({reasons})", remedy=REMEDY)
-    return Check(name="sandbox", ok=True, found=f"{held.name} holds; `ratchet sandbox probe` tells what")
+    return Check(name="sandbox", ok=True, found=f"{held.name} works; `ratchet sandbox probe` tells what it keeps out")

@@ -157,7 +157,7 @@ def cost(
         return
     from ratchet.cli import show_sessions
 
-    show_sessions.costs(found)
+    show_sessions.costs(found, book.cost_words(found, limit=show_sessions.COSTS))
 
 
 @sessions.command("how")

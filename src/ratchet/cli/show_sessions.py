@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
+from ratchet.sessions.cost import NAMELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ratchet.sessions.checking import Checked
     from ratchet.sessions.cost import Cost, Costs
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from ratchet.sessions.ways import ToolWay
 
 _STEP = re.compile(r"o[0-9a-f]{24}")
-_NAME = 40
+COSTS = 50
+"""Rows of a table of costs: what costs less than fifty others can wait."""
+_NAME, _SHORT = 40, 9  # of an id so many characters tell it from others
 
 
 def is_step(text: str) -> bool:
@@ -65,6 +68,7 @@ def opened(found: SessionDetail) -> None:
     for each in found.summary.models:
         used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {money(each.cost_usd)}"
         show.row(out, show.plain(f"{each.model}: {used}"), "  ")
+    show.row(out, _ended(found), "  ")
     words = [said for said in found.said if said.who == "person"]
     for taken in found.steps:
         while words and words[0].at <= taken.outcome.started_at:
@@ -74,6 +78,19 @@ def opened(found: SessionDetail) -> None:
         show.row(out, show.plain(said.text, 200), Styled("person  ", "bold"))
     if found.next:
         out.print(Styled(f"more: --cursor {found.next}", "dim"))
+
+
+def _ended(found: SessionDetail) -> Styled:
+    """Say whether it failed, and of what that nothing fixed."""
+    held = found.summary
+    if not held.failures:
+        return Styled("no step failed", "green")
+    if not found.unfixed:
+        return Styled(f"a later step fixed what failed, all {held.failures} times", "green")
+    last = found.unfixed[-1]
+    said = last.failure.message if last.failure else ""
+    line = Styled(f"nothing fixed {len(found.unfixed)} of {held.failures} failed steps", "red")
+    return line.append(show.plain(f"; the last: {said}", 120)).append(f"  {last.id}", "dim")
 
 
 def _step(out: Console, each: SessionStep) -> None:
@@ -147,16 +164,21 @@ def found(result: SearchFound) -> None:
         )
 
 
-def costs(result: Costs) -> None:
-    """Show what was used as a table."""
+def costs(result: Costs, words: Mapping[str, str]) -> None:
+    """Show what was used as a table; `words` say what ids stand for."""
     out = show.console()
     if not result.rows:
         show.row(out, "Nothing was used in this time, as far as it is known.")
         return
     out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'steps':>8}  {result.by}", "dim"))
-    for each in (*result.rows, result.total):
-        name = "all" if each is result.total else each.name or "(none)"
-        show.row(out, _cost(each).append(show.plain(name, 70), "bold" if each is result.total else ""))
+    for each in result.rows[:COSTS]:
+        said = words.get(each.name, "")
+        line = _cost(each).append(show.plain(said or each.name or f"({NAMELESS[result.by]})", 70))
+        show.row(out, line.append(f"  {each.name[:_SHORT]}", "dim") if said else line)
+    if len(result.rows) > COSTS:
+        rest = f"and {show.number(len(result.rows) - COSTS, 'more row')}: --since and --project narrow, --json has all"
+        out.print(Styled(rest, "dim"), soft_wrap=True)
+    show.row(out, _cost(result.total).append("all", "bold"))
     for each in result.waste:
         took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
         show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {show.seconds(each.wasted_s)} of tools")

@@ -196,6 +196,10 @@ class SessionBook:
         named = project_of(store, project) if project else None
         return cost.costs(store, self._prices, by=by, project=named, since=since, until=until)
 
+    def cost_words(self, found: Costs, *, limit: int = 100) -> dict[str, str]:
+        """Words for the first names of costs by pattern (its text) or session (what was asked first), which are ids."""
+        return cost.words_of(self._reading(), found, limit)
+
     def forget(self, what: str = "", *, before: float | None = None, dry_run: bool = False) -> Forgotten:
         """Forget a session (by its id), all sessions of a project (by its folder), or all that ended before a moment,
         with all that rests on nothing else, and look for what is left. Raises NotFound, UsageError for neither."""

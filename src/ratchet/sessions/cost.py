@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import UsageError
 from ratchet.records import Json, Row, text_in, whole_in
+from ratchet.sessions.listing import title_of
 from ratchet.sessions.prices import Prices, Tokens
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
 }
 """What is not summed up under its own name -> the sums that tell it, and their column that does."""
 _HOUR_S, _DAY_S = 3_600, 86_400.0
+NAMELESS: Mapping[CostBy, str] = {
+    "model": "steps of no model that is known, and answers that are not a model's",
+    "project": "outside any folder",
+    "agent": "no agent named",
+    "tool": "answers that called no tool",
+    "pattern": "what did not fail",
+    "session": "outside any session",
+    "day": "",
+}
+"""What the row without a name stands for, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +151,16 @@ def costs(
         rows=tuple(found),
         waste=tuple(_cost(name, sums.whole, sums.whole) for name, sums in wasted.items()),
     )
+
+
+def words_of(store: Store, found: Costs, limit: int) -> dict[str, str]:
+    """Words for the first names of what is summed up by pattern or session, that are ids: the pattern's text, the first
+    thing that was said."""
+    names: list[Json] = [each.name for each in found.rows[:limit] if each.name]
+    if found.by == "pattern":
+        rows = store.sum_by("patterns", ("id", "template"), (), {"id": ("in", names)})
+        return {text_in(row, "id"): text_in(row, "template") for row in rows}
+    return {str(name): title_of(store, str(name)) for name in names} if found.by == "session" else {}
 
 
 def _rows(store: Store, by: CostBy, where: Where, since: float | None, until: float | None) -> tuple[list[Row], str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SUBAGENTS = ("Task", "Agent")
 _ASKED_AT_ONCE = 500
+_LAST = 1_000  # steps that are looked through for what nothing fixed
 _BESIDE = 3  # steps before and after one that is looked at
 
 
@@ -62,7 +63,26 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
         ),
         said=_said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
         next=page.cursor,
+        unfixed=_unfixed(store, session) if whole_in(row, "failures") else (),
     )
+
+
+def _unfixed(store: Store, session: str) -> tuple[Outcome, ...]:
+    """Failed steps that no resolution mended, and after which the same call did not work, either."""
+    rows = store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
+    mended = _fixes(store, {session}).worked
+    worked: set[tuple[str, str, str, str]] = set()
+    found: list[Outcome] = []
+    for row in rows:  # the newest first
+        step = row.get("step")
+        call = (text_in(row, "thread"), text_in(step, "tool"), text_in(step, "head"), text_in(step, "target"))
+        if row.get("ok"):
+            worked.add(call)
+            continue
+        counted = row.get("source") != DERIVED and text_in(row.get("failure"), "kind") not in EXCUSED
+        if counted and text_in(row, "id") not in mended and (not step or call not in worked):
+            found.append(outcome_of(row))
+    return tuple(reversed(found))
 
 
 def step(store: Store, outcome: Outcome, prices: Prices) -> OutcomeDetail:

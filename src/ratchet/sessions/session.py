@@ -102,7 +102,8 @@ class SessionThread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDetail:
-    """A session with a part of its steps, oldest first, and what was said in the time of those."""
+    """A session with a part of its steps, oldest first, and what was said in the time of those. `unfixed` are its
+    failed steps, oldest first, that no later one achieved: of the last thousand steps."""
 
     summary: SessionSummary
     threads: tuple[SessionThread, ...]
@@ -110,6 +111,7 @@ class SessionDetail:
     steps: tuple[SessionStep, ...]
     said: tuple[Saying, ...]
     next: str | None
+    unfixed: tuple[Outcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,7 +135,7 @@ class SessionThreadShape(Shape):
 
     name: str = said("Empty for the agent itself, else the subagent's.", foreign="name")
     calls: int = said("Steps that ended.")
-    failures: int = said("Those that failed, for whatever reason.")
+    failures: int = said("Those that failed by its own fault.")
     started_at: float = said("When its first step began.")
     started_by: str = said("The step that started it.")
 
@@ -159,6 +159,7 @@ class SessionDetailShape(SessionShape):
     steps: list[SessionStepShape] = said("In the order in which they began.")
     next: str | None = said("The cursor of the steps that follow; null where there are none.")
     words: list[SayingShape] = said("What was said in the time of these steps.", of="said")
+    unfixed: list[OutcomeShape] = said("Failed steps that no later one achieved: of its last thousand steps.")
 
     @classmethod
     def shown(cls, found: SessionDetail) -> Self:
@@ -170,6 +171,7 @@ class SessionDetailShape(SessionShape):
             steps=found.steps,
             words=found.said,
             next=found.next,
+            unfixed=found.unfixed,
         )
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from ratchet import __version__
+from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.redaction.text import redact, redact_json
 from ratchet.improving.trials.words import change
@@ -138,6 +139,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined, finalize=_shown
     )
     made.filters |= _FILTERS
+    made.tests["excused"] = EXCUSED.__contains__
     made.globals |= {"icon": icon, "mark": mark, "spark": spark, "shares": shares}
     return made
 

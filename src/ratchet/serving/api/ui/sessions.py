@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal, get_args
 
@@ -21,7 +21,7 @@ from ratchet.serving.api.ui.asking import following, here
 from ratchet.serving.api.ui.drawing import Drawn, stacked
 from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
-from ratchet.sessions.cost import Cost, CostBy
+from ratchet.sessions.cost import NAMELESS, Cost, CostBy
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
@@ -76,8 +76,10 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         request,
         "cost.html",
         found=found,
-        rows=rows[: asking.ROWS],
+        rows=(shown := rows[: asking.ROWS]),
         hidden=max(0, len(rows) - asking.ROWS),
+        words=held.runtime.sessions.cost_words(replace(found, rows=tuple(shown))),
+        nameless=NAMELESS[by],
         by=by,
         order=order,
         within=within,
