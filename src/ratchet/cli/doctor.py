@@ -243,7 +243,8 @@ def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
     if not waiting:
         return Check(name="before a step", ok=True, found=found)
     remedy = "`ratchet install claude-code` adds the hook (--dry-run shows it)"
-    return Check(name="before a step", ok=True, found=f"{found}; no agent hears of {waiting} of them", remedy=remedy)
+    untold = "them yet" if waiting >= known else f"{waiting} of them"
+    return Check(name="before a step", ok=True, found=f"{found}; no agent hears of {untold}", remedy=remedy)
 
 
 def _checks(store: Path, project: Path) -> Check:
