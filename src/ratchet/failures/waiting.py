@@ -29,7 +29,7 @@ def own_s(tool: str, head: str, duration_s: float) -> float:
     return min(duration_s, _ASKING_S if asks(tool, head) else CALL_S)
 
 
-class Span(NamedTuple):
+class CallSpan(NamedTuple):
     """Call `id` as it was recorded: when it began (Unix seconds) and how many seconds passed until its result."""
 
     id: str
@@ -39,7 +39,7 @@ class Span(NamedTuple):
     duration_s: float
 
 
-def own_times(spans: Iterable[Span]) -> dict[str, float]:
+def own_times(spans: Iterable[CallSpan]) -> dict[str, float]:
     """Seconds of each call of a session that were its own. A second in which several ran belongs to the one that began
     last, so that they add up to the time in which anything ran, and a subagent's steps come before the call that
     started it."""

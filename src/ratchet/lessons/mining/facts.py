@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from math import inf
 from typing import TypeAlias
 
-from ratchet.failures.waiting import Span, own_s, own_times
+from ratchet.failures.waiting import CallSpan, own_s, own_times
 from ratchet.lessons.mining.calls import EXCUSED, ToolCall
 from ratchet.lessons.mining.circumstances import circumstances
 from ratchet.lessons.mining.spending import is_loop
@@ -75,7 +75,7 @@ def facts(calls: Sequence[ToolCall], root: str, *, turns: Iterable[Row] = (), ap
     Of a chain that worked each command counts; of one that did not only what it was for, since nobody knows how far it
     came. What a call cost is charged to what it was for.
     """
-    spans = [Span(call.id, call.tool, call.head, call.at, call.duration_s) for call in calls]
+    spans = [CallSpan(call.id, call.tool, call.head, call.at, call.duration_s) for call in calls]
     took = {span.id: own_s(*span[1:3], span.duration_s) for span in spans} if apart else own_times(spans)
     held: dict[_Key, Fact] = {}
     models = Counter(call.model for call in calls if call.model)

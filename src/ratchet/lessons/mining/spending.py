@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.waiting import Span, own_s, own_times
+from ratchet.failures.waiting import CallSpan, own_s, own_times
 from ratchet.records import Row, number_in, text_in, whole_in
 
 HOUR_S = 3600
@@ -140,10 +140,10 @@ def _wasted(rows: Iterable[Row]) -> dict[str, str]:
     return found
 
 
-def _span(row: Row) -> Span:
+def _span(row: Row) -> CallSpan:
     step = row.get("step")
     began, took = number_in(row, "started_at"), number_in(row, "duration_s")
-    return Span(text_in(row, "id"), text_in(step, "tool"), text_in(step, "head"), began, took)
+    return CallSpan(text_in(row, "id"), text_in(step, "tool"), text_in(step, "head"), began, took)
 
 
 def _paired(rows: Sequence[Row], answers: Iterable[Row]) -> list[tuple[Row, Row | None]]:
