@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from ratchet.cli.app import cli
 from ratchet.errors import RatchetError
 from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.backtest.backtest import BacktestOffer
+from ratchet.lessons.backtest.telling import failed_of
 from ratchet.lessons.mined import mine_session
 from ratchet.runtime import Runtime
 from support.histories import claude, lines, result, use
@@ -56,6 +58,7 @@ def test_the_command_shows_counts_and_writes_a_page(home: Path, tmp_path: Path) 
     shown = ratchet("--home", str(home), "backtest", "--html", str(tmp_path / "page.html"))
     assert "1 of 3 failed calls prevented" in shown
     assert "Best lessons told" in shown
+    assert "failed of wrapcheck (session s" in shown
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "1 of 3 failed calls prevented" in page
     assert "<b>" not in page
@@ -63,6 +66,22 @@ def test_the_command_shows_counts_and_writes_a_page(home: Path, tmp_path: Path) 
     assert (found["right"], found["wrong"], found["saved_before"]["turns"]) == (1, 0, 1)
     later = json.loads(ratchet("--home", str(home), "backtest", "--since", "2023-11-15", "--json"))
     assert later["failures"] < found["failures"]
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("e:(eval)<>: no such file or directory: <>", "(eval)…: no such file or directory: …"),
+        ("gosec:G104", "gosec:G104"),
+        ("wrapcheck", "wrapcheck"),
+        ("py:NameError <>", "NameError …"),
+    ],
+)
+def test_what_failed_is_told_in_words(key: str, said: str) -> None:
+    offer = BacktestOffer(
+        lesson="l", session="s", outcome="o", at=0.0, step="go test", key=key, text="do", verdict="right", turns=1
+    )
+    assert failed_of(offer) == said
 
 
 def test_what_cannot_be_done_is_said(home: Path, tmp_path: Path) -> None:

@@ -52,4 +52,7 @@ def predict(
         return
     from ratchet.lessons.prediction import told_in_words
 
-    show.row(show.console(), show.block(told_in_words(found)))
+    out = show.console()
+    show.row(out, show.block(told_in_words(found)))
+    if project is None and all(each.probability is None for each in found.steps):
+        out.print(f"next  --project FOLDER                where it is not about {found.project or Path.cwd()}")

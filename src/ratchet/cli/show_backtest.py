@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.backtest.telling import figures, said, told
+from ratchet.lessons.backtest.telling import failed_of, figures, said, told
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer
@@ -39,5 +39,6 @@ def _offers(out: Console, title: str, offers: Sequence[BacktestOffer]) -> None:
     out.print(Styled(f"\n{title}", "bold"))
     for each in offers:
         day = time.strftime("%Y-%m-%d", time.gmtime(each.at))
-        show.row(out, show.plain(f"{day} session {each.session}, {each.key}, at {each.step}", 200), "  ")
+        show.row(out, show.plain(f"{day} {each.step}", 160), "  ")
+        show.row(out, show.plain(f"failed of {failed_of(each)} (session {each.session})", 200), "     ")
         show.advice(out, each.text, Styled("  -> "))

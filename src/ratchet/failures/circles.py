@@ -85,15 +85,16 @@ class RecentCall:
         return self._mark
 
     def fails_as(self, other: RecentCall, *, changed: bool) -> bool:
-        """Tell whether it failed as another call of its tool did: with the same words; where nothing was `changed` and
-        the same was asked, in all words without a digit; where a tool says itself why it refuses a file, in its first
-        line (what follows quotes the call)."""
+        """Tell whether it failed as another call of its tool did: with the same words; where the same was asked, in all
+        words without a digit, or, if something was `changed`, in all but the places in files, which an edit moves;
+        where a tool says itself why it refuses a file, in its first line (what follows quotes the call)."""
         if not self.failed or self.tool != other.tool:
             return False
         if self.brought_as(other):
             return self.tells or self.asks_as(other)
-        if not changed and self.asks_as(other):
-            return _without_digits(self.said) == _without_digits(other.said)
+        if self.asks_as(other):
+            same = _without_places if changed else _without_digits
+            return same(self.said) == same(other.said)
         if self.tool in SHELL_TOOLS or not self.target or self.target != other.target:
             return False
         return self.said[:_LINE_CHARS].partition("\n")[0] == other.said[:_LINE_CHARS].partition("\n")[0]
@@ -133,7 +134,16 @@ def _without_digits(said: str) -> list[str]:
     return [word for word in tool_call.ends(said, _SAID_CHARS).split() if not compiled(r"\d").search(word)]
 
 
+def _without_places(said: str) -> str:
+    text = compiled(_PLACE).sub("", tool_call.ends(said, _SAID_CHARS))
+    return "".join(compiled(_PASSING).sub("", text).split())
+
+
 _LINE_CHARS = 200
+_PLACE = (  # of a finding, behind a file's name, and before a line of source that is shown
+    r"(?m)(?:\.\w{1,6}|<\w{1,10}>)(?::\d{1,6}(?::\d{1,6})?\b|\(\d{1,6}(?:,\d{1,6})?\))|\b(?:line|column|col) \d{1,6}\b"
+    r"|^[ >]{0,4}\d{1,6}(?= ?\|)"
+)
 _PASSING = (  # times and durations; identifiers, long numbers and processes
     r"\d+(?::\d\d(?::\d\d(?:[.,]\d+)?)?Z?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
     r"|\b(?=[A-Za-z_-]{0,40}\d)[\w-]{16,80}\b|\b\d{10,}\b|\bpid:?\s\d+"
@@ -153,7 +163,7 @@ class Circle:
     @property
     def key(self) -> str:
         """Names the circle, however long it goes on."""
-        asked = "" if self.call.failed else self.call.input
+        asked = "" if self.call.failed else self.call.input if self.wordings == 1 else self.call.target
         return hex_of(f"{self.call.tool} {self.call.mark} {asked}")
 
 
@@ -190,8 +200,10 @@ def _failing(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | 
 
 def _idle(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | None:
     """A success that says what is known already."""
-    if last.waits or sum(each is not None and each.asks_as(last) for each in before) < SAME - 1:
+    if last.waits:
         return None
+    if sum(each is not None and each.asks_as(last) for each in before) < SAME - 1:
+        return _probing(last, before)
     turns, at = {last.turn}, last.at
     for place in range(len(before) - 1, -1, -1):
         each = before[place]
@@ -206,6 +218,22 @@ def _idle(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | Non
             break
     enough = DRIFTING if last.changes() or not last.tells else SAME
     return Circle(last, len(turns), 1) if len(turns) >= enough else None
+
+
+def _probing(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | None:
+    """One file or address that is asked in ever other words and always says the same: the end of a file, again."""
+    if last.tool in SHELL_TOOLS or last.changes() or not last.tells or not last.target:
+        return None
+    turns, wordings = {last.turn}, {last.input}
+    for each in reversed(before):
+        if each is None or each.waits or each.changes():
+            break
+        if each.tool == last.tool and each.target == last.target:
+            if not each.brought_as(last):
+                break
+            turns.add(each.turn)
+            wordings.add(each.input)
+    return Circle(last, len(turns), len(wordings)) if len(turns) >= DRIFTING else None
 
 
 def _in_turn(each: RecentCall, before: Sequence[RecentCall | None]) -> bool:

@@ -62,6 +62,52 @@ def test_the_same_error_after_every_fix() -> None:
     assert found[1].times == 4
 
 
+def test_the_same_error_after_every_fix_wherever_the_fix_moved_it() -> None:
+    """anthropics/claude-code 57535 and its like: an edit above a finding moves it, and leaves it as it was."""
+    said = "Exit code 2\nsrc/a.ts({0},5): error TS2322: Type 'string' is not assignable to type 'number'.\n{0} | x = y"
+    calls: list[RecentCall | None] = []
+    for number in range(6):
+        calls += [edit(number=number), bash("npx tsc --noEmit", said.format(10 + 3 * number), failed=True)]
+    found = told_at(calls)
+    assert found is not None
+    assert found[1].times == 4
+
+
+def test_a_request_that_is_sent_again_every_minute() -> None:
+    """anthropics/claude-code 35166, of which only the title was to be had: a request sent hundreds of times."""
+    said = 'Exit code 22\n{"type":"error","error":{"type":"overloaded_error"},"request_id":"req_011CZ%d4f6h8j0"}'
+    calls = [bash("curl -sf api/run -d @job.json", said % (n + 10), failed=True, at=60.0 * n) for n in range(12)]
+    found = told_at([*calls])
+    assert found is not None
+    assert found[0] == 4
+
+
+def test_the_same_content_written_to_two_places_in_turns() -> None:
+    """openclaw 112479; of 118071, its neighbour in August 2026, no text was to be had."""
+    calls: list[RecentCall | None] = [
+        RecentCall("write", {"path": path, "content": "The body."}, f"Successfully wrote 9 bytes to {path}")
+        for _ in range(6)
+        for path in ("/tmp/issue-body.md", "/tmp/issue.md")
+    ]
+    found = told_at(calls)
+    assert found is not None
+    assert found[1].times == 4
+
+
+def test_one_file_that_says_the_same_whatever_it_is_asked() -> None:
+    """Its end again: each call asks for another place behind it."""
+    said = "Warning: the file exists but is shorter than the provided offset. The file has 12 lines."
+
+    def read(path: str, offset: int) -> RecentCall:
+        return RecentCall("Read", {"file_path": path, "offset": offset}, said)
+
+    found = told_at([read("/p/a.log", 100 * n) for n in range(8)])
+    assert found is not None
+    assert (found[0], found[1].wordings) == (4, 4)
+    assert told_at([read(f"/p/{n}.log", 100 * n) for n in range(8)]) is None
+    assert told_at([call for n in range(8) for call in (read("/p/a.log", n), edit("/p/a.log", n))]) is None
+
+
 def test_the_same_failure_in_other_words() -> None:
     """openclaw 117637: forty commands that open one missing file, each with another slice."""
     said = "Exit code 1\nFileNotFoundError: [Errno 2] No such file or directory: '/data/report.csv'"
@@ -237,6 +283,14 @@ def test_short_answers_say_too_little_of_different_calls() -> None:
     found_nothing = [bash(f"grep -rn name{n} src", "Exit code 1", failed=True) for n in range(6)]
     assert told_at([*found_nothing]) is None
     assert told_at([bash(f"wc -l a{n}", "12") for n in range(6)]) is None
+
+
+def test_a_finding_that_an_edit_answers_and_the_next_place_has_too_is_left_alone() -> None:
+    calls: list[RecentCall | None] = []
+    for n in range(8):
+        said = f"Exit code 1\nsrc/file{n}.py:{n}: error: Incompatible types\nFound {9 - n} errors"
+        calls += [edit(f"src/file{n}.py", n), bash("mypy src", said, failed=True)]
+    assert told_at(calls) is None
 
 
 def test_a_failing_check_whose_counts_change_after_each_edit_is_left_alone() -> None:

@@ -77,6 +77,17 @@ def _cost(saved: Saving) -> str:
     return f" ({', '.join(told)})"
 
 
+def failed_of(offer: BacktestOffer) -> str:
+    """Put into words what an offer answered: a rule by its name, a message by its words."""
+    kind, _, words = offer.key.partition(":")
+    said = words if kind in _MESSAGES else offer.key
+    return said.replace("<>", "…").strip()
+
+
+_MESSAGES = frozenset(("c", "e", "t", "w", "py"))
+"""What the keys of messages begin with (`failures.diagnostics`); the others are names of rules."""
+
+
 def figures(found: Backtest) -> list[tuple[str, str]]:
     """The figures of a replay with their names, in the order in which they are read."""
     return [
@@ -125,6 +136,6 @@ def _page(found: Backtest) -> Iterator[str]:
 def _item(offer: BacktestOffer) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(offer.at))
     return (
-        f"<li><p>{when}, session {escape(offer.session)}, <code>{escape(offer.key)}</code>, at "
-        f"<code>{escape(offer.step[:_TEXT_CHARS])}</code></p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre></li>"
+        f"<li><p><code>{escape(offer.step[:_TEXT_CHARS])}</code> failed of <code>{escape(failed_of(offer))}</code> "
+        f"({when}, session {escape(offer.session)})</p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre></li>"
     )
