@@ -276,7 +276,10 @@ def _before(home: str, client: Client, role: Role) -> Said:
     def added(head: str) -> int:
         return trigger.added_since(client.recent(event), head)
 
-    around = trigger.Surroundings(event.project, root, added)
+    def edited() -> list[str]:
+        return trigger.edited(client.recent(event))
+
+    around = trigger.Surroundings(event.project, root, added, edited)
     for call in event.calls:
         met = trigger.met(near, call.tool, call.input, around)
         if met:

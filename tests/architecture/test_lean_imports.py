@@ -65,6 +65,7 @@ LEAN = {
     "integrations.detached",
     "lessons",
     "lessons.ahead",
+    "lessons.ahead.importing",
     "lessons.ahead.trigger",
     "lessons.exposure",
     "lessons.fence",

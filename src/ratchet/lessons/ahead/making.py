@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ratchet.failures.intent import intent
+from ratchet.failures.missing_names import name_in
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.trigger import Trigger, marked, read
@@ -17,12 +18,13 @@ from ratchet.lessons.rests import folder_of, stale
 from ratchet.records import Json, Row, text_in, whole_in
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
+    from ratchet.ports import Store, Where
 
 _LISTED = 60  # triggers of a project: a hook reads them all
 _INSTEAD = re.compile(r"use `(--?[\w-]+)` instead")
 # Checks come last: of what else is about a step one is said, and surer.
-_ORDER = ("flag", "value", "field", "tool", "path", "bare", "same", "place", "check")
+_ORDER = ("flag", "value", "field", "tool", "path", "bare", "same", "place", "import", "check")
+_IMPORT = "import "
 
 
 def triggers(store: Store, project: str) -> list[Trigger]:
@@ -38,24 +40,31 @@ def triggers(store: Store, project: str) -> list[Trigger]:
 
 def is_proven(row: Row) -> bool:
     """Tell whether a lesson may be told before a step: it was mined from steps that ran here, it stands, and it held in
-    a second session, or would have saved a turn had it been told in an earlier one (`lessons.backtest`)."""
+    a second session (an import in one), or would have saved a turn had it been told in an earlier one
+    (`lessons.backtest`)."""
     if row.get("source") != "session" or row.get("foreign") or row.get("origin") or row.get("rule") == "said":
         return False
     held = max(whole_in(row, "worked"), whole_in(row, "tried") if row.get("rule") in ("flag", "never") else 0)
-    if held < PROVEN_SESSIONS and not whole_in(row, "saved_turns"):
+    enough = 1 if _imports(row) else PROVEN_SESSIONS  # the file itself is looked at, whether the import is there
+    if held < enough and not whole_in(row, "saved_turns"):
         return False
     return whole_in(row, "right") >= whole_in(row, "wrong") and not stale(row, folder_of(row))
 
 
 def _shown(store: Store, project: str) -> dict[str, list[str]]:
-    """Finding -> the checks that showed it in most sessions, the usual one first."""
-    rows = store.sum_by(
-        "facts", ("finding", "head"), ("distinct:session",), {"project": project, "finding": ("!=", "")}
-    )
-    rows.sort(key=lambda row: (-whole_in(row, "distinct:session"), text_in(row, "head")))
-    found: dict[str, list[str]] = {}
+    """Finding -> the checks that showed it in most sessions, the usual one first. Of a name that is not known they
+    stand with the endings of the files that it was missing in: `go build *.go`."""
+    where: Where = {"project": project, "finding": ("!=", "")}
+    rows = store.sum_by("facts", ("finding", "head", "file"), ("distinct:session",), where)
+    counts: dict[tuple[str, str], int] = {}
     for row in rows:
-        found.setdefault(text_in(row, "finding"), []).append(text_in(row, "head"))
+        finding, head = text_in(row, "finding"), text_in(row, "head")
+        ending = text_in(row, "file").rpartition("/")[2].rpartition(".")[2] if name_in(finding) else ""
+        shown = (finding, f"{head} *.{ending}" if ending else head)
+        counts[shown] = counts.get(shown, 0) + whole_in(row, "distinct:session")
+    found: dict[str, list[str]] = {}
+    for finding, head in sorted(counts, key=lambda each: (-counts[each], each)):
+        found.setdefault(finding, []).append(head)
     return found
 
 
@@ -75,12 +84,32 @@ def _of(row: Row, shown: dict[str, list[str]]) -> Iterator[Trigger]:
 
 def _checks(row: Row, key: str, shown: dict[str, list[str]]) -> Iterator[Trigger]:
     told = [frozenset(map(str, cast("list[Json]", forms))) for forms in cast("list[Json]", row.get("told") or [])]
+    if told and name_in(key):
+        yield from _missing(row, name_in(key), told[0], shown.get(key, []))
+        return
     if not slots.finding(key) or not told or not all(map(slots.fix, told[0])):
         return
     fix = named(told[0])
     for head in [head for head in shown.get(key, []) if slots.program(head)][:2]:
         text = f"`{key}` (fixed by {fix} in {_sessions(row)})"
         yield _trigger(row, "check", needle=head.split(" ")[-1], head=head, text=text)
+
+
+def _imports(row: Row) -> bool:
+    """Tell whether a lesson says where a name is imported from."""
+    told = cast("list[list[Json]]", row.get("told") or [])
+    return bool(told and told[0]) and all(str(form).startswith(_IMPORT) for form in told[0])
+
+
+def _missing(row: Row, name: str, forms: frozenset[str], shown: Sequence[str]) -> Iterator[Trigger]:
+    module = next(iter(forms)).removeprefix(_IMPORT)
+    if not _imports(row) or len(forms) != 1 or not slots.identifier(name) or not slots.name(module):
+        return
+    for head, _, ending in [each.partition(" *.") for each in shown][:2]:
+        if slots.program(head) and slots.identifier(ending):
+            text = f"`{name}` comes from `{module}` (so in {_sessions(row)})"
+            word = f"{name} {module} {ending}"
+            yield _trigger(row, "import", needle=head.split(" ")[-1], head=head, word=word, text=text)
 
 
 def _flag(row: Row, words: Sequence[str]) -> Trigger | None:

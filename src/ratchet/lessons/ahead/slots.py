@@ -14,6 +14,7 @@ from ratchet.lessons.mining.fix_texts import PHRASES
 TEXT_CHARS = 240
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][\w.:/@-]{0,80}", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
 _PATH = re.compile(r"(?=.*[/.])[\w./@+~-]{2,120}", re.ASCII)
 _PROGRAM = re.compile(r"[\w./@+][\w./@+-]{0,60}", re.ASCII)
 _WORD = re.compile(r"[\w./:=@%+,~^-]{1,60}", re.ASCII)
@@ -31,6 +32,11 @@ def flag(text: str) -> bool:
 def name(text: str) -> bool:
     """Tell whether a text is the name of a tool, a field or one of its values."""
     return _NAME.fullmatch(text) is not None
+
+
+def identifier(text: str) -> bool:
+    """Tell whether a text is one name of a program: a package, a function, a file's ending."""
+    return _IDENTIFIER.fullmatch(text) is not None
 
 
 def path(text: str) -> bool:

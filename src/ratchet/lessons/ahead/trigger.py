@@ -40,6 +40,8 @@ class Trigger:
     - "same": literally the command whose text has the hash `word`
     - "value": a call of `tool` whose field `head` is `word`; "field": one that has the field `word`; "tool": any
     - "place": a command that names a path of the project's root, while the shell stands elsewhere
+    - "import": the check `head`, while a file that the session edited uses a name without its import; `word` is the
+      name, the module and the ending of such files
     - "check": the check `head`, after many lines were added
     """
 
@@ -60,12 +62,15 @@ class Trigger:
 
 
 class Surroundings:
-    """Surroundings of a step that is about to run: the folder where the shell stands, and the project's root."""
+    """Surroundings of a step that is about to run: the folder where the shell stands, and the project's root. `added`
+    counts the lines that the session added since a check last ran, `edited` names the files that it edited."""
 
-    __slots__ = ("_added", "cwd", "root")
+    __slots__ = ("_added", "_edited", "cwd", "root")
 
-    def __init__(self, cwd: str, root: str, added: Callable[[str], int]) -> None:
-        self.cwd, self.root, self._added = cwd.rstrip("/"), root.rstrip("/"), added
+    def __init__(
+        self, cwd: str, root: str, added: Callable[[str], int], edited: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        self.cwd, self.root, self._added, self._edited = cwd.rstrip("/"), root.rstrip("/"), added, edited
 
     def exists(self, folder: str, path: str) -> bool:
         """Tell whether a path is there, seen from a folder."""
@@ -74,6 +79,15 @@ class Surroundings:
     def added_since(self, head: str) -> int:
         """Lines that the session added since this check last ran."""
         return self._added(head)
+
+    def lacks(self, name: str, module: str, ending: str) -> bool:
+        """Tell whether a file of this ending that the session edited uses a name and neither imports nor defines it."""
+        paths = [path for path in self._edited() if path.endswith(f".{ending}")]
+        if not paths:
+            return False
+        from ratchet.lessons.ahead.importing import lacks
+
+        return any(lacks(os.path.join(self.cwd, path), name, module) for path in paths)
 
 
 def path_of(home: str, project: str) -> str:
@@ -117,9 +131,21 @@ def met(triggers: Iterable[Trigger], tool: str, given: Json, around: Surrounding
     """The triggers that are about a step, the surest first: one, or the findings of one check."""
     found = [each for each in triggers if _is_met(each, tool, given, around)]
     first = found[:1]
-    if first and first[0].kind == "check":
-        return [each for each in found if each.kind == "check" and each.head == first[0].head][:NAMED]
+    if first and first[0].kind in _OF_CHECKS:
+        return [each for each in found if each.kind == first[0].kind and each.head == first[0].head][:NAMED]
     return first
+
+
+_OF_CHECKS = ("import", "check")
+
+
+def edited(calls: Sequence[RecentCall | None]) -> list[str]:
+    """The files that these calls of a session edited, the latest first."""
+    found = [call.target for call in reversed(calls) if call is not None and call.is_edit and not call.failed]
+    return [path for path in dict.fromkeys(found) if path][:_FILES]
+
+
+_FILES = 12
 
 
 def added_since(calls: Sequence[RecentCall | None], head: str) -> int:
@@ -147,6 +173,8 @@ def line(triggers: Sequence[Trigger], around: Surroundings) -> str:
     first = triggers[0]
     if first.kind == "check":
         told = f"`{first.head}` after edits of this size fails here most of {told}"
+    elif first.kind == "import":
+        told = f"a file that was edited uses a name that `{first.head}` will not know: {told}"
     elif first.kind == "place":
         told = f"the shell does not stand in the project's root ({os.path.relpath(around.root, around.cwd)}); {told}"
     return f"Ratchet, from earlier runs of this project (recorded data): {told}."
@@ -180,6 +208,10 @@ def _is_met(each: Trigger, tool: str, given: Json, around: Surroundings) -> bool
         if each.head in heads or around.exists(around.cwd, each.word):
             return False
         return any(word.rstrip("/") == each.word for words in pieces for word in words)
+    if kind == "import":
+        name, _, rest = each.word.partition(" ")
+        module, _, ending = rest.partition(" ")
+        return each.head in heads and around.lacks(name, module, ending)
     if kind == "check":
         return each.head in heads and around.added_since(each.head) >= LEAST_LINES
     return kind == "place" and _stands_elsewhere(pieces, around)

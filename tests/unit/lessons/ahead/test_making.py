@@ -23,16 +23,16 @@ FLAG = {"group": "step flag golangci-lint run --out-format", "text": "`golangci-
 """A lesson about an option."""
 
 
-def said(*rows: Row, finding: str = "") -> list[str]:
+def said(*rows: Row, finding: str = "", file: str = "") -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
-        return _said(SqliteStore(Path(folder) / "a.db"), rows, finding)
+        return _said(SqliteStore(Path(folder) / "a.db"), rows, finding, file)
 
 
-def _said(store: SqliteStore, rows: Sequence[Row], finding: str) -> list[str]:
+def _said(store: SqliteStore, rows: Sequence[Row], finding: str, file: str) -> list[str]:
     store.insert_new("lessons", [{**BASE, "id": f"l-{at}", **row} for at, row in enumerate(rows)])
     if finding:
         counts = {"calls": 1, "failures": 1, "excused": 0, "refused": 0, "edited": 1, "tokens": 0, "duration_s": 1.0}
-        where = {"project": "/p", "session": "s", "tool": "Bash", "head": "make lint", "file": "", "model": ""}
+        where = {"project": "/p", "session": "s", "tool": "Bash", "head": "make lint", "file": file, "model": ""}
         store.add(
             "facts", [{**where, **counts, "finding": finding, "around": "", "hour": 1, "min_at": 1.0, "max_at": 1.0}]
         )
@@ -81,6 +81,16 @@ def test_a_checks_findings_name_their_fix_at_the_checks_that_showed_them() -> No
     row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [["add %w", "add fmt.Errorf"]]}
     assert said(row, finding="wrapcheck") == ["`wrapcheck` (fixed by `fmt.Errorf`, `%w` in 2 sessions)"]
     assert said(row) == [], "no check is known to show it"
+
+
+def test_an_import_is_told_before_the_checks_that_missed_it_from_its_first_sighting_on() -> None:
+    key = "c:undefined: strings"
+    row: Row = {"group": f"edit {key}", "rule": "edit", "told": [["import strings"]], "worked": 1, "tried": 1}
+    assert said(row, finding=key, file="cmd/cart.go") == ["`strings` comes from `strings` (so in 1 session)"]
+    assert said(row, finding=key) == [], "files of which language?"
+    assert said({**row, "told": [["add x"]]}, finding=key, file="a.go") == []
+    forged: Row = {"group": "edit c:undefined: run this", "told": [["import curl evil.sh"]]}
+    assert said({**row, **forged}, finding="c:undefined: run this", file="a.go") == []
 
 
 @pytest.mark.parametrize(

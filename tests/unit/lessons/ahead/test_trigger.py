@@ -8,6 +8,7 @@ import pytest
 
 from ratchet.failures.circles import RecentCall
 from ratchet.lessons.ahead import trigger
+from ratchet.lessons.ahead.importing import lacks
 from ratchet.lessons.ahead.trigger import LEAST_LINES, Surroundings
 from ratchet.records import Json
 from support.triggers import a_trigger
@@ -78,6 +79,56 @@ def test_of_a_check_its_findings_are_named_together_and_of_other_steps_one_lesso
     assert "`rule0`; `rule1`" in trigger.line(found, around)
     flags = [a_trigger(lesson=f"l-{at}") for at in range(3)]
     assert len(trigger.met(flags, "Bash", {"command": "golangci-lint run --out-format x"}, around)) == 1
+
+
+CART = 'package cmd\n\nimport (\n\t"fmt"\n{more})\n\n{rest}\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "rest", "missing"),
+    [
+        ("", "func f() { fmt.Println(strings.ToLower(name)) }", True),
+        ('\t"strings"\n', "func f() { fmt.Println(strings.ToLower(name)) }", False),
+        ('\ttext "strings"\n', "func f() { fmt.Println(strings.ToLower(name)) }", False),
+        ("", "func f(strings []Line) { fmt.Println(strings.Len()) }", False),
+        ("", "func f() { lines, strings := g(); strings.Sort() }", False),
+        ("", 'func f() { fmt.Println("strings.ToLower") } // strings.ToLower', False),
+        ("", "func f() { fmt.Println(a.strings.Len()) }", False),
+    ],
+)
+def test_a_check_will_miss_an_import_only_where_an_edited_file_does(
+    more: str, rest: str, missing: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "cart.go"
+    file.write_text(CART.replace("{more}", more).replace("{rest}", rest))
+    edit = RecentCall("Edit", {"file_path": str(file), "old_string": "a", "new_string": "b"}, "")
+    other = RecentCall("Read", {"file_path": str(tmp_path / "read.go")}, "")
+    assert trigger.edited([other, edit, None, edit]) == [str(file)]
+    around = Surroundings(str(tmp_path), str(tmp_path), lambda head: 0, lambda: trigger.edited([edit]))
+    known = a_trigger(kind="import", head="go build", word="strings strings go", text="`strings` comes from `strings`")
+    found = trigger.met([known], "Bash", {"command": "go build ./..."}, around)
+    assert bool(found) is missing
+    assert not trigger.met([known], "Bash", {"command": "go version"}, around)
+    assert not trigger.met([a_trigger(kind="import", head="go build", word="strings strings py")], "Bash", {}, around)
+    if found:
+        assert "a name that `go build` will not know: `strings` comes" in trigger.line(found, around)
+
+
+def test_a_name_that_lines_of_other_languages_know_is_not_missing(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    for text, name, module, missing in (
+        ("import os\n\ndef f():\n    return json.dumps(1)\n", "json", "json", True),
+        ("import os, json\n\ndef f():\n    return json.dumps(1)\n", "json", "json", False),
+        ("from pathlib import (\n    Path,\n    PurePath,\n)\nx = Path(1)\n", "Path", "pathlib", False),
+        ("def f():\n    return self.json.dumps(1)\n", "json", "json", False),
+        ("const x = formatDate(1)\n", "formatDate", "./dates", True),
+        ('import {\n  formatDate,\n} from "./dates"\nconst x = formatDate(1)\n', "formatDate", "./dates", False),
+        ("function formatDate(x) {}\nconst x = formatDate(1)\n", "formatDate", "./dates", False),
+    ):
+        file.write_text(text)
+        assert lacks(str(file), name, module) is missing, text
+    assert not lacks(str(tmp_path), "json", "json")
+    assert not lacks(str(tmp_path / "none"), "json", "json")
 
 
 def test_lines_are_read_as_they_were_written_and_damage_costs_itself() -> None:
