@@ -368,11 +368,15 @@ class AsyncLessonBook:
         """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
         return await asyncio.to_thread(lambda: self._held().undo(lesson_id))
 
-    async def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
+    async def sync(
+        self, file: Path, *, project: str | None = None, with_evidence: bool = False, dry_run: bool = False
+    ) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
-        words as they were said go in `with_evidence` only.
+        words as they were said go in `with_evidence` only; a `dry_run` writes nothing.
         """
-        return await asyncio.to_thread(lambda: self._held().sync(file, project=project, with_evidence=with_evidence))
+        return await asyncio.to_thread(
+            lambda: self._held().sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
+        )
 
     async def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,

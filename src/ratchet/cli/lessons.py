@@ -242,19 +242,26 @@ def distill(
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @project_option("Whose lessons (default: the folder of FILE).")
 @evidence_option
+@click.option("--dry-run", is_flag=True, help="Show what would change in FILE, and write nothing.")
 @home_option
 @json_option
-def sync(file: Path, project: str | None, with_evidence: bool, command_home: Path | None, as_json: bool) -> None:
+def sync(
+    file: Path, project: str | None, with_evidence: bool, dry_run: bool, command_home: Path | None, as_json: bool
+) -> None:
     """Write active lessons into an instructions file.
 
     For agents without hooks: keeps a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md).
     """
-    synced = opened(command_home).lessons.sync(file, project=project, with_evidence=with_evidence)
+    synced = opened(command_home).lessons.sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
         none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
         changed = "" if synced.changed else ", unchanged"
+        if dry_run and synced.diff:
+            for line in synced.diff.split("\n"):
+                show.line(line)
+            changed = ", nothing written (--dry-run)"
         show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
         for reason, count in synced.left_out.items():
             show.line(f"  left out {count}: {reason}")

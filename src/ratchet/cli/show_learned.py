@@ -122,13 +122,16 @@ def _gained(found: Learned) -> Styled:
     return line.append("." if some else "none.")
 
 
+_SKIPPED = 3  # lines that could not be read, of those that are shown: what was found comes first
+
+
 def _skipped(out: Console, found: Learned) -> None:
-    for bad in found.quarantined[:10]:
+    for bad in found.quarantined[:_SKIPPED]:
         where = f"{bad.path}:{bad.line}" if bad.line else bad.path
         reason = bad.reason.removeprefix(bad.path).lstrip()
         show.row(out, show.plain(f"{where}: {reason}", 400), Styled("  skipped ", "red"))
-    if len(found.quarantined) > 10:
-        show.row(out, f"and {len(found.quarantined) - 10} more (ratchet learn --json lists all)", "  ")
+    if len(found.quarantined) > _SKIPPED:
+        show.row(out, f"and {len(found.quarantined) - _SKIPPED} more (ratchet learn --json lists all)", "  ")
 
 
 def _aside(found: Learned) -> Iterator[str]:

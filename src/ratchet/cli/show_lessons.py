@@ -33,8 +33,11 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
     for, each."""
     out = console()
     if not found:
-        nothing = "No such lessons." if narrowed else "No lessons yet."
-        row(out, f"{nothing} Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX")
+        none = "No such lessons. Next: ratchet lessons list, which shows those that there are"
+        row(
+            out,
+            none if narrowed else "No lessons yet. Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX",
+        )
         return
     alike = Counter((each.state, each.text) for each in found)
     shown = found if narrowed else _chosen(found)

@@ -174,14 +174,16 @@ class LessonBook:
         """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
         return self._told(lessons.undo(self._writing(), lesson_id))
 
-    def sync(self, file: Path, *, project: str | None = None, with_evidence: bool = False) -> Synced:
+    def sync(
+        self, file: Path, *, project: str | None = None, with_evidence: bool = False, dry_run: bool = False
+    ) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
-        words as they were said go in `with_evidence` only."""
+        words as they were said go in `with_evidence` only; a `dry_run` writes nothing."""
         from ratchet.lessons import portable
 
         where = project or str(file.absolute().parent)
         self.load_reviewed(Path(where))
-        return portable.sync(self._reading(), file, project=where, with_evidence=with_evidence)
+        return portable.sync(self._reading(), file, project=where, with_evidence=with_evidence, dry_run=dry_run)
 
     def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,

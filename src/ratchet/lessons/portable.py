@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -55,11 +56,13 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """`lessons` are in the file; `left_out` counts active ones of the project that are not, by the reason."""
+    """`lessons` are in the file; `left_out` counts active ones of the project that are not, by the reason; `diff` is
+    what changes, or would."""
 
     lessons: int
     changed: bool
     left_out: Mapping[str, int] = field(default_factory=dict)
+    diff: str = field(default="", compare=False)
 
 
 # -- JSON lines -----------------------------------------------------------------------------------------------------
@@ -283,11 +286,13 @@ _UNUSED: Row = {"uses": 0, "wins": 0}
 # -- a block in an agent's notes ------------------------------------------------------------------------------------
 
 
-def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evidence: bool = False) -> Synced:
+def sync(
+    store: Store, file: str | os.PathLike[str], *, project: str, with_evidence: bool = False, dry_run: bool = False
+) -> Synced:
     """Keep a marked block with the project's active lessons in `file` (CLAUDE.md, AGENTS.md): written at its end when
     it has none, taken out when no lesson is active. Every byte outside the block stays; the file is replaced whole.
     Nothing of an untrusted file is written, of what others wrote only commands, flags and paths, and a person's words
-    as they were said only `with_evidence`.
+    as they were said only `with_evidence`. A `dry_run` writes nothing.
 
     Raises UsageError when the marks do not pair up, BackendError when the file cannot be read or written.
     """
@@ -315,10 +320,12 @@ def sync(store: Store, file: str | os.PathLike[str], *, project: str, with_evide
     met = facts.for_agents(facts.facts_of(store, known_as(store, project)))
     counted = filter(None, (_one_line(line, 240) for line in met.lines))
     new = _with_block(old, lessons, [*counted], path)
-    if new != old:
+    if new != old and not dry_run:
         files.need_inside(path)
         files.swap(path, files.version_of(held), new)
-    return Synced(lessons=len(lessons), changed=new != old, left_out=dict(left_out))
+    was, now = (text.decode("utf-8", "replace").splitlines() for text in (old, new))
+    diff = "\n".join(unified_diff(was, now, fromfile=str(path), tofile=str(path), lineterm="", n=1))
+    return Synced(lessons=len(lessons), changed=new != old, left_out=dict(left_out), diff=diff)
 
 
 def _unfit(row: Row, project: str, *, with_evidence: bool) -> str:

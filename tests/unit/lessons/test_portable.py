@@ -162,6 +162,18 @@ def synced(store: Store, file: Path) -> bytes:
     return file.read_bytes()
 
 
+def test_a_dry_run_shows_the_change_and_writes_nothing(store: Store, tmp_path: Path) -> None:
+    lessons.add(store, when=WHEN, do=DO, state="active", project=PROJECT)
+    file = tmp_path / "CLAUDE.md"
+    file.write_bytes(b"# Shop\n")
+    found = portable.sync(store, file, project=PROJECT, dry_run=True)
+    assert file.read_bytes() == b"# Shop\n"
+    assert (found.lessons, found.changed) == (1, True)
+    added = [line[1:] for line in found.diff.split("\n") if line.startswith("+") and not line.startswith("+++")]
+    assert synced(store, file).decode().split("\n")[1:-1] == added
+    assert portable.sync(store, file, project=PROJECT, dry_run=True).diff == ""
+
+
 def test_the_block_is_added_once_kept_up_to_date_and_touches_nothing_else(store: Store, tmp_path: Path) -> None:
     lessons.add(store, when=WHEN, do=DO, state="active", project=PROJECT)
     lessons.add(store, when="another error entirely", do="only a candidate", project=PROJECT)

@@ -139,3 +139,43 @@ def test_a_wrong_value_is_answered_only_where_it_is_named(tmp_path: Path) -> Non
     assert [each.id for each in found.lessons] == [lesson.id]
     assert recall(store, "Unknown skill: review:code", project="/w/shop", states=("active",)).abstained
     store.close()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "error: unrecognized subcommand 'bun'\n\nUsage: quiet [OPTIONS] <COMMAND>",
+        'unknown command "bun" for "quiet"',
+        "quiet: 'bun' is not a quiet command. See 'quiet --help'.",
+        "quiet: error: argument command: invalid choice: 'bun' (choose from 'git', 'ls')",
+    ],
+)
+def test_a_program_that_has_no_such_command_is_left_out_however_the_rest_ended(tmp_path: Path, error: str) -> None:
+    store = open_store(tmp_path)
+    failing = "3 pass\n2 fail\nerror: expected 3"
+    calls = [shell("quiet bun run test", error), shell("bun run test", failing)]
+    (lesson,) = learnt(store, calls, calls)
+    assert lesson.text == "`quiet` has no `bun`: run `bun run test` itself, without it."
+    held = store.get("lessons", lesson.id) or {}
+    assert answers(held, message=error, tool="Bash", asked="quiet bun run lint")
+    assert not answers(held, message=error, tool="Bash", asked="quiet npm run lint")
+    store.close()
+
+
+def test_a_program_without_such_a_command_teaches_nothing_where_nothing_was_run_in_its_place(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    assert not learnt(store, [shell("quiet bun run test", "error: unrecognized subcommand 'bun'"), shell("git status")])
+    store.close()
+
+
+def test_a_value_that_a_tool_does_not_know_is_told_after_two_sessions_and_for_that_value_only(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    sessions = [[call("Skill", {"skill": "commit"}, "Unknown skill: commit"), shell("git status")] for _ in range(2)]
+    assert not learnt(store, sessions[0])
+    (lesson,) = learnt(store, *sessions)
+    assert "`commit`" in lesson.text
+    held = store.get("lessons", lesson.id) or {}
+    said = "Unknown skill: deploy"
+    assert answers(held, message=said, tool="Skill", asked='{"skill":"commit"}')
+    assert not answers(held, message=said, tool="Skill", asked='{"skill":"deploy"}')
+    store.close()

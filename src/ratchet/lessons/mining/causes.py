@@ -85,18 +85,20 @@ def missing_program(call: ToolCall) -> str:
     return found[1].rstrip(":,.") if found else ""
 
 
-def unresolved(failed: ToolCall) -> Remedy | None:
-    """Keep what a failure that nothing followed may yet teach, if it comes again: a flag that the error blames, a tool
-    of another server that never works."""
+def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
+    """Keep what a failure that nothing followed may yet teach, if it comes again: a flag or a word that the error
+    blames, a value that a tool does not know, a tool of another server that never works. `later` are the next calls."""
     if failed.shell:
-        if mangled := _mangled(failed):
-            return mangled
+        if found := _mangled(failed) or _carried(failed, later):
+            return found
         was = failed.piece
         flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
         if was is None or not flags:
             return None
         text = f"`{was.head}` has no `{flags[0]}`: leave it out."
         return Remedy(rule="flag", text=text, do=was.head, reusable=True, form=f"flag {was.head} {flags[0]}")
+    if found := _unknown_value(failed):
+        return found
     if failed.tool.startswith("mcp__") and failed.kind in (
         "code_error",
         "tool_error",
@@ -119,6 +121,51 @@ def _mangled(failed: ToolCall) -> Remedy | None:
 def forms_of(command: str) -> list[str]:
     """Name the ways to write a command that some shell is said not to take, as remedies name them, if it has any."""
     return [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
+
+
+def _carried(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
+    """The error knows no such command of a program, and the words behind that program were run by themselves next:
+    `bun run test` for `rtk bun run test`. How that ended is another matter."""
+    match = _COMMAND_BLAMED.search(failed.message[:2000])
+    word = next(filter(None, match.groups()), "") if match is not None else ""
+    was = next((each for each in failed.pieces if word and word in each.words[1:]), None)
+    if was is None:
+        return None
+    behind = was.words[was.words.index(word) :]
+    ran = next((each for call in later for each in call.pieces if each.words[: len(behind)] == behind), None)
+    if ran is None or _NEVER_DROPPED_FOR.search(ran.raw):
+        return None
+    program = " ".join(was.words[: was.words.index(word)])
+    text = f"`{program}` has no `{word}`: run `{' '.join(ran.plain.split())[:120]}` itself, without it."
+    return Remedy(rule="flag", text=text, do=ran.exact, reusable=True, form=f"flag {program} {word}")
+
+
+# What a program says of a first word that is no command of its: clap, cobra, argparse, click, git and others.
+_COMMAND_BLAMED = re.compile(
+    r"(?i)\b(?:unrecogni[sz]ed|unknown|invalid|no such) (?:sub)?commands?:? ['\"`]?([\w.:-]+)"
+    r"|['\"`]([\w.:-]+)['\"`] is not a [\w-]+ command|\binvalid choice: ['\"]([\w.:-]+)"
+)
+
+
+def _unknown_value(failed: ToolCall) -> Remedy | None:
+    """The tool says of a whole value of one of its fields that there is none: a skill, a type of agent."""
+    for name, value in failed.fields.items():
+        if (
+            isinstance(value, str)
+            and value
+            and _UNKNOWN.match(failed.message)
+            and failed.message.endswith(f": {value}")
+        ):
+            text = (
+                f"There is no `{name}` called `{value}` here: do not call {failed.tool} for it, do it by other means."
+            )
+            return Remedy(
+                rule="never", text=text, do=value, reusable=True, form=f"unknown {failed.tool} {name} {value}"
+            )
+    return None
+
+
+_UNKNOWN = re.compile(r"(?i)(?:<\w+>)?(?:unknown|no such|unrecogni[sz]ed) [\w ]{2,40}:")
 
 
 def _printed_usage(call: ToolCall) -> bool:

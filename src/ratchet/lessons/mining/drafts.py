@@ -88,7 +88,9 @@ def draft(
         when=_when(seen),
         verdict=verdict,
         seen=tuple(seen),
-        needs=group.rpartition(" ")[2] if group.startswith(("step flag ", "step form ", "step value ")) else "",
+        needs=group.rpartition(" ")[2]
+        if group.startswith(("step flag ", "step form ", "step value ", "step unknown "))
+        else "",
         grounds=Grounds() if group.startswith("edit ") else grounds_of(group, verdict.text, seen),
     )
 

@@ -170,7 +170,7 @@ def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -
         wasted_s, wasted_tokens = spent(calls, at, later)
         found = _stepped(failed, call, cure, keys, message, worked=True)
         return [*vain, _charged(found, wasted_s, wasted_tokens, later - at, _tries(calls, at, later))]
-    alone = unresolved(failed)
+    alone = unresolved(failed, calls[at + 1 : at + 1 + NEAR_CALLS])
     return [*vain, _stepped(failed, failed, alone, keys, message, worked=False)] if alone is not None else vain
 
 

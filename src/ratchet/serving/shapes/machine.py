@@ -114,6 +114,7 @@ class SyncedShape(Shape):
     lessons: int = said("Lessons in it.")
     changed: bool = said("Whether it had to be written.")
     left_out: dict[str, int] = said("Active lessons of the project that are not in it, by the reason.")
+    diff: str = said("What changes in it, or would with --dry-run.")
 
 
 class InstalledFileShape(Shape):
