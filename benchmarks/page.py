@@ -37,7 +37,7 @@ PAGES = (
     *("/ui/patterns", "/ui/patterns?q=stage", "/ui/patterns?kind=timeout", "/ui/patterns?sort=-cost"),
     *("/ui/fails", "/ui/fails?by=file", "/ui/fails?by=project&range=all", "/ui/fails?by=hour"),
     *("/ui/cost", "/ui/cost?by=session&range=all", "/ui/cost?by=pattern&range=all", "/ui/cost?by=day"),
-    *("/ui/lessons", "/ui/lessons?state=candidate", "/ui/recall", "/ui/backtest", "/ui/report"),
+    *("/ui/lessons", "/ui/lessons?state=candidate", "/ui/skills", "/ui/recall", "/ui/backtest", "/ui/report"),
     *("/ui/proposals", "/ui/trials", "/ui/settings", "/ui/episodes", "/ui/evolve", "/ui/bench"),
 )
 RARE, COMMON = large_home.word(1_234), "pytest"

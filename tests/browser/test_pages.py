@@ -21,6 +21,7 @@ PAGES = (
         "/ui/fails",
         "/ui/fails?by=hour",
         "/ui/lessons",
+        "/ui/skills",
         "/ui/backtest",
         "/ui/report",
     ),

@@ -162,7 +162,7 @@ def test_one_of_a_kind_is_told_in_the_singular(runtime: Runtime) -> None:
     learning.take(runtime.store, [row], settle_units)  # type: ignore[list-item]
     page = browser(runtime).get("/ui/patterns", headers=HTML).text
     assert "1 pattern<" in page
-    assert "of 1 call<" in browser(runtime).get("/", headers=HTML).text
+    assert "of 1 step<" in browser(runtime).get("/", headers=HTML).text
 
 
 def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:

@@ -169,6 +169,12 @@ class AsyncCureBook:
         """
         return await asyncio.to_thread(lambda: self._held().trust_skill(name, project))
 
+    async def approve_skill(self, name: str, project: Path | None = None) -> Lesson:
+        """Let agents be told of a skill that was made here: its lesson is active from then on. Raises NotFound, Refused
+        for one that others wrote (see `trust_skill`), Conflict.
+        """
+        return await asyncio.to_thread(lambda: self._held().approve_skill(name, project))
+
     async def retire_skill(self, name: str, project: Path | None = None, *, reason: str = "") -> Lesson:
         """Offer a skill (as `show_skill` finds it) to nobody any more: its lesson is retired, and its folders are taken
         out, but for one that a person changed. Raises NotFound, Refused for a name of several, Conflict.

@@ -179,7 +179,7 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
         rest = f"and {show.number(len(result.rows) - COSTS, 'more row')}: --since and --project narrow, --json has all"
         out.print(Styled(rest, "dim"), soft_wrap=True)
     show.row(out, _cost(result.total).append("all", "bold"))
-    for each in result.waste:
+    for each in sorted(result.waste, key=lambda each: -each.wasted_tokens):
         took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
         show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {show.seconds(each.wasted_s)} of tools")
     if result.total.unpriced:

@@ -125,6 +125,20 @@ def trust(name: str, project: str | None, command_home: Path | None, as_json: bo
     show.as_json(shapes.skills.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
 
 
+@skills.command("approve")
+@click.argument("name")
+@project_option("The project whose skill of that name is meant (default: here).")
+@home_option
+@json_option
+def approve(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+    """Let agents be told of a skill that was made here.
+
+    One that others wrote is trusted instead: `ratchet lessons skills trust NAME`.
+    """
+    lesson = opened(command_home).cures.approve_skill(name, _place(project))
+    show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)
+
+
 @skills.command("retire")
 @click.argument("name")
 @click.option("--reason", default="", help="Why; kept with its lesson.")

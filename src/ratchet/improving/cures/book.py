@@ -16,6 +16,7 @@ from ratchet.improving.targets.pieces import KEY
 from ratchet.improving.targets.skill_folder import PREFIX, SkillFolder, piece_of
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.trials import OPEN, trials, write
+from ratchet.lessons.lessons import approve
 from ratchet.lessons.skills import reading, rows
 from ratchet.lessons.skills.places import WRITTEN, Taker
 from ratchet.lessons.skills.reading import FoundSkill, ReadSkills
@@ -172,6 +173,20 @@ class CureBook:
         found = reading.trust_skill(store, self._home, skill, now=time.time())
         self._changed()
         return found
+
+    def approve_skill(self, name: str, project: Path | None = None) -> Lesson:
+        """Let agents be told of a skill that was made here: its lesson is active from then on. Raises NotFound, Refused
+        for one that others wrote (see `trust_skill`), Conflict."""
+        store = self._reading()
+        skill = rows.named(store, name, project)
+        if skill.folder:
+            raise Refused(
+                f"skill {skill.name} was read from {skill.folder}: look at its files there, then "
+                f"`ratchet lessons skills trust {skill.name}`"
+            )
+        lesson = approve(store, skill.lesson)
+        self._changed()
+        return lesson
 
     def retire_skill(self, name: str, project: Path | None = None, *, reason: str = "") -> Lesson:
         """Offer a skill (as `show_skill` finds it) to nobody any more: its lesson is retired, and its folders are taken

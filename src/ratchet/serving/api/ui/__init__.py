@@ -14,6 +14,7 @@ from ratchet.serving.api.ui import (
     patterns,
     sessions,
     settings,
+    skills,
     teams,
     trials,
 )
@@ -23,6 +24,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     patterns.router,
     lessons.router,
+    skills.router,
     trials.router,
     finding.router,
     settings.router,

@@ -50,6 +50,7 @@ MENU = (
         "The fix",
         (
             ("/ui/lessons", "Lessons", "lessons", "l"),
+            ("/ui/skills", "Skills", "skills", "k"),
             ("/ui/recall", "Recall", "recall", "r"),
             ("/ui/backtest", "Backtest", "back", "h"),
             ("/ui/report", "Report", "report", "d"),
@@ -195,11 +196,16 @@ def _file_name(header: str) -> str:
     return "" if name == "/dev/null" else name[2:] if name[:2] in ("a/", "b/") else name
 
 
+_MONTH_S, _MONTHS = 30.44 * 86_400, 3  # from then on nobody counts days
+
+
 def ago(then: float | None) -> str:
     """Say how long ago, in the largest fitting unit."""
     if not then:
         return "never"
     seconds = max(0.0, time.time() - then)
+    if seconds >= _MONTHS * _MONTH_S:
+        return f"{seconds / _MONTH_S:.0f} months ago"
     return "just now" if seconds < 10 else f"{span(seconds)} ago"
 
 
@@ -223,6 +229,17 @@ def span(seconds: float | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}" if seconds >= 10 * size else f"{seconds / size:.1f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def asked(text: str) -> str:
+    """The input of a tool as people read it: of named values a line each, of anything else what stands there."""
+    if not text.startswith("{"):
+        return text
+    try:
+        named = json.loads(text)
+    except (ValueError, RecursionError):  # it was cut
+        return text
+    return "\n".join(f"{name}: {plain_value(value)}" for name, value in named.items()) or text
 
 
 def number(n: int, what: str) -> str:
@@ -289,6 +306,7 @@ def quoted(text: str) -> str:
 
 _FILTERS: dict[str, Callable[..., object]] = {
     "ago": ago,
+    "asked": asked,
     "at": at,
     "moment": moment,
     "day": lambda then: time.strftime("%d %b %Y", time.gmtime(then)).lstrip("0"),

@@ -87,9 +87,13 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
         chart=stacked(columns, ["good", "bad"], "US cents"),
         most=round(max((sum(each.parts.values()) for each in columns), default=0) / 100, 1),
-        ticks=[each.label for each in (columns[0], columns[len(columns) // 2], columns[-1])] if columns else [],
+        ticks=[_tick(each.label) for each in (columns[0], columns[len(columns) // 2], columns[-1])] if columns else [],
         here=here(request),
     )
+
+
+def _tick(day: str) -> str:
+    return f"{date.fromisoformat(day):%d %b}".lstrip("0")
 
 
 def _every_day(days: Sequence[Cost]) -> Iterator[Drawn]:
