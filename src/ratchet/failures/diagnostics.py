@@ -60,6 +60,8 @@ _AFTER_NOUN = (
 _NUMBERS = r"(?<![\w-])(?:0x)?[0-9a-f]*\d[0-9a-f]*(?:\.\d+)*\w{0,3}(?![\w-])"
 # Two types say how to mend a wrong one. Go: `cannot use id (variable of string type shop.ID) as string value`.
 _WANTED = r"^cannot use .{1,200}[( ](?!constant\))([\w.*\[\]]+)(?: constant)?\) as ([\w.*\[\]]+) value\b"
+# The folders of a type's package, quoted or not: vet writes them where the compiler does not.
+_FOLDERS = r"\"?(?:[\w.@~\u2026-]{1,80}/){1,20}([\w-]{1,80})\"?\.(?=\w)"
 
 
 def names_rule(key: str) -> bool:
@@ -337,6 +339,10 @@ def error_lines(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([line[:_MESSAGE_CHARS] for line in named]))[:_ERROR_LINES]
 
 
+def _package(match: re.Match[str]) -> str:
+    return f"{match[1]}."
+
+
 def _unnamed(match: re.Match[str]) -> str:
     return f"{match[1]}<>"  # by a template, `re` would be loaded for it
 
@@ -350,7 +356,8 @@ def masked(message: str) -> str:
         missing = missing_name(message)
         if missing:
             return MARK + missing
-    wanted = compiled(_WANTED).match(message) if message.startswith("cannot use ") else None
+    typed = message.startswith("cannot use ")
+    wanted = compiled(_WANTED).match(compiled(_FOLDERS).sub(_package, message)) if typed else None
     if wanted is not None:
         return f"cannot use {wanted[1]} as {wanted[2]}"[:_KEY_CHARS]
     text = compiled(_AFTER_NOUN).sub(_unnamed, compiled(_QUOTED).sub("<>", message[:_MESSAGE_CHARS]))

@@ -68,6 +68,9 @@ def test_a_message_is_masked_to_what_its_cause_shares() -> None:
     assert masked("cannot use cp.ID (variable of string type shop.ID) as string value in argument to add") == masked(
         "cannot use ids[0] (value of type shop.ID) as string value in return statement"
     )
+    for package in ('"github.com/dev/shop/src/pages"', "github.com/dev/shop/src/pages", "pages"):
+        said = f"cannot use width (variable of type string) as {package}.Trusted value in argument to pages.Render"
+        assert masked(said) == "cannot use string as pages.Trusted"
     assert masked("cannot use 3 (untyped int constant) as string value in assignment") == "cannot use int as string"
     assert masked("undefined: strconv") != masked("undefined: errors")
     assert masked("unknown flag: --stat") != masked("unknown flag: --json")
