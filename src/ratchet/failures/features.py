@@ -41,12 +41,17 @@ _STOP = frozenset(
 
 
 def features_of(text: str) -> list[str]:
-    """The features of a text, masked, each once, sorted; those of the findings that it shows (`k` and eight digits) are
-    the last."""
+    """The features of a text, masked, each once, sorted, those of a traceback's names among them; those of the findings
+    that it shows (`k` and eight digits) are the last."""
     from ratchet.failures.diagnostics import keys_of
 
     said = telling_of(text)
-    return [*features_in(mask(said)), *sorted({f"k{_crc(key)}" for key in keys_of(said)[:KEYS]})]
+    found = features_in(mask(said))
+    if any(sign in said for sign in _FRAMES):
+        from ratchet.failures.tracebacks import names_of
+
+        found = sorted({*found, *map(_crc, names_of(said))})
+    return [*found, *sorted({f"k{_crc(key)}" for key in keys_of(said)[:KEYS]})]
 
 
 def features_in(masked: str) -> list[str]:

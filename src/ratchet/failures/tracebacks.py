@@ -22,6 +22,7 @@ _FOREIGN_JAVA = (
 )
 _PYTHON_FRAME = r'\s*File "([^"\n]{1,400})", line \d+(?:, in (.{1,200}))?'
 _PYTEST_FRAME = r"(\S{1,400}\.py):\d+: in "
+_PYTEST_PLACE = r"(\S{1,400}\.py):\d+: (?:in (\S{1,200})|\w{0,80}(?:Error|Exception)\b)"
 _JAVASCRIPT_FRAME = r"\s*at (?:async )?(?:(.{1,200}?) \()?([^\s()]{1,400}?)(?::\d+){0,2}\)?(?: \{)?$"
 _JAVA_FRAME = r"\s*at (?:[\w.\-@]{1,80}/{1,2})?([\w.$<>]{1,300})\(([^()\n]{1,200})\)"
 _GO_FILE = r"\t(\S{1,400}\.go):\d+"
@@ -46,6 +47,41 @@ def trace_of(text: str) -> tuple[str, list[str]]:
     if "goroutine " in text and ".go:" in text:
         return _go(text.split("\n"))
     return "", []
+
+
+def names_of(text: str) -> set[str]:
+    """The names by which a traceback's cause is told from others; empty for a text without a frame.
+
+    The files of its frames (`@cart.py`), the functions in them (`@cart.py:total`), and the parts of its compound names
+    (`%total` of `test_total_empty` and `TotalError`): tests of one function share but a part of their names.
+    """
+    found: set[str] = set()
+    for line in text.split("\n"):
+        place = _place_in(line)
+        if place is not None:
+            file, function = place
+            found.update((f"@{file}", f"@{file}:{function}") if function else (f"@{file}",))
+    if found:
+        for name in compiled(_COMPOUND).findall(text):
+            found.update([f"%{part.lower()}" for part in compiled(_PART).findall(name)])
+    return found
+
+
+_COMPOUND = r"\b(?:[A-Za-z0-9]{1,40}_\w{1,80}|[A-Za-z]{0,40}[a-z][A-Z]\w{0,80})"
+_PART = r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])"
+
+
+def _place_in(line: str) -> tuple[str, str] | None:
+    """(file, function) of the frame that stands in a line, the function "" where none is named; None for no frame."""
+    if ".py" in line or 'File "' in line:
+        found = compiled(_PYTHON_FRAME).match(line) or compiled(_PYTEST_PLACE).match(line)
+        return (_base(found[1]), found[2] or "") if found else None
+    if not line.lstrip().startswith("at "):
+        return None
+    if found := compiled(_JAVA_FRAME).match(line):
+        return found[2].partition(":")[0], found[1].rpartition(".")[2]
+    found = compiled(_JAVASCRIPT_FRAME).match(line)
+    return (_base(found[2]), found[1] or "") if found else None
 
 
 def without_foreign(text: str) -> str:

@@ -13,7 +13,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratchet.lessons.finding import FITS, Bars, Sought, judged, quoted_names
+from ratchet.lessons.finding import Bars, Sought, judged, quoted_names
 from ratchet.lessons.recall import CALIBRATED, bars_of, candidates
 from ratchet.records import Row, text_in, whole_in
 
@@ -91,7 +91,7 @@ def unknown_scores(store: Store) -> dict[str, list[float]]:
         if asked.form in found and len(found[asked.form]) >= MOST:
             continue
         rows, _ = candidates(store, asked, _STATES, None, "")
-        others = [each for each in rows if not _same(each, row)]
+        others = [each for each in rows if not _same(each, row, asked.form)]
         told = judged(
             asked, others, (), lambda terms: store.spread("lessons", terms), open_bars, quoted_names(asked.said)
         )
@@ -100,7 +100,7 @@ def unknown_scores(store: Store) -> dict[str, list[float]]:
         if asked.form == "line":
             found["line"].append(best.alike if best else 0.0)
         elif asked.form == "trace":
-            found["trace"].append(best.near if best and best.alike >= FITS else 0.0)
+            found["trace"].append(best.near if best else 0.0)
     return found
 
 
@@ -111,8 +111,9 @@ def _sample(store: Store) -> list[Row]:
     return rows[: 2 * MOST]
 
 
-def _same(one: Row, other: Row) -> bool:
-    """Tell whether an answer by one memory would be right for the other."""
+def _same(one: Row, other: Row, form: str) -> bool:
+    """Tell whether an answer by one memory would be right for the other. The signature of a traceback is no cause."""
     if one["id"] == other["id"]:
         return True
-    return any(one.get(name) == other.get(name) and one.get(name) for name in ("signature", "pattern", "text"))
+    names = ("text",) if form == "trace" else ("signature", "pattern", "text")
+    return any(one.get(name) == other.get(name) and one.get(name) for name in names)

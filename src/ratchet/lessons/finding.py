@@ -36,6 +36,7 @@ _AS_WELL = 0.95  # a share of the best: alike as this, another cause fits as wel
 _ALL = 0.98
 _WORTH = 0.5  # of the most that any shares with the text, for a comparison in full
 _AS_MUCH = 0.8  # of what the best shares with the text: a cause that explains less of it fits less well
+_TRACES_APART = 1.5  # times as near as any other cause: a traceback's; of those unknown one of fifty is, at a jK of .3
 _APART = 0.05  # of jK between two lessons under one signature: less tells them not apart
 _PROVEN_BETTER = 0.2  # difference of `ranking.evidence` that decides between two remedies for one text
 _KEYS_SHARE = 0.3  # of a rank that common findings may add to jK: a linter's rule, a compiler's message
@@ -175,7 +176,7 @@ def judged(
     if not hits:
         return Judged([], [], "unlike")
     top = hits[0]
-    rivals = _rivals(top, hits, names)
+    rivals = _rivals(asked.form, top, hits, names)
     if rivals:
         best = _proven(top, rivals, names)
         if best is None:
@@ -197,7 +198,7 @@ def sure(form: str, hit: Hit, bars: Bars) -> bool:
     if form == "line":
         return hit.alike >= bars.line
     if form == "trace":
-        return hit.alike >= FITS and hit.near >= bars.trace
+        return hit.near >= bars.trace
     return hit.alike >= bars.output
 
 
@@ -271,17 +272,25 @@ def _features(row: Row) -> list[str]:
     return terms.split() if isinstance(terms, str) else []
 
 
-def _rivals(top: Hit, hits: Sequence[Hit], names: Collection[str]) -> list[Hit]:
-    """Memories that fit as well and advise something else: other causes, or the same with another remedy."""
+def _rivals(form: str, top: Hit, hits: Sequence[Hit], names: Collection[str]) -> list[Hit]:
+    """Memories that fit as well and advise something else: other causes, or the same with another remedy.
+
+    Masked, most tracebacks say the same (`assert <num> == <num>`): there a memory fits as well if it is nearly as near.
+    """
     least = max(FITS, _AS_WELL * top.alike)
     own = _named(top, names)
+
+    def fits(each: Hit) -> bool:
+        if form == "trace":
+            return each.near * _TRACES_APART > top.near
+        told_apart = top.same and each.same and top.near - each.near >= _APART
+        return (each.alike >= least or each.holds) and each.common >= _AS_MUCH * top.common and not told_apart
+
     return [
         each
         for each in hits
-        if (each.alike >= least or each.holds)
+        if fits(each)
         and _advice(each) != _advice(top)
-        and each.common >= _AS_MUCH * top.common
-        and not (top.same and each.same and top.near - each.near >= _APART)
         and (own, top.row.get("state") == "active") <= (_named(each, names), each.row.get("state") == "active")
     ]
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratchet.failures.features import LONG, MASKED, MORE, STRETCH, features_in, features_of, telling_of
+from ratchet.failures.tracebacks import names_of
 
 
 def test_words_and_pairs_of_neighbours_are_features_and_fillers_alone_are_none() -> None:
@@ -62,3 +63,21 @@ def test_a_traceback_is_known_by_its_own_frames() -> None:
     assert said.endswith("AssertionError: assert 'a' == 'b'")
     only = f"Traceback (most recent call last):\n{runner}KeyError: 'x'"
     assert telling_of(only) == only
+
+
+def test_a_tracebacks_files_functions_and_the_parts_of_its_names_are_features() -> None:
+    said = "tests/test_cart.py:9: in test_total_{0}\n    total([{1}])\nshop/cart.py:4: in total\nE   KeyError: {1}"
+    one, other = (set(features_of(said.format(*each))) for each in (("empty", 7), ("large", 9)))
+    assert names_of(said.format("empty", 7)) == {
+        "@test_cart.py", "@test_cart.py:test_total_empty", "@cart.py", "@cart.py:total",
+        "%test", "%cart", "%total", "%empty", "%key", "%error",
+    }  # fmt: skip
+    assert len(one & other) > len(one) / 2
+    native = 'Traceback (most recent call last):\n  File "/srv/cart.py", line 4, in total\nKeyError: 7'
+    java = "java.lang.Error: x\n\tat shop.Cart.total(Cart.java:4)"
+    node = "Error: x\n    at total (/srv/cart.js:4:2)"
+    assert names_of(native) >= {"@cart.py", "@cart.py:total", "%key"}
+    assert names_of(java) >= {"@Cart.java", "@Cart.java:total"}
+    assert names_of(node) >= {"@cart.js", "@cart.js:total"}
+    for plain in ("cart.py:4: error: Incompatible types in assignment", "cart.py:4:2: E501 line_too_long", "no_frame"):
+        assert names_of(plain) == set()

@@ -10,6 +10,7 @@ import pytest
 from ratchet.errors import StoreError
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
+from ratchet.lessons.calibration import calibrate
 from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import add
 from ratchet.lessons.recall import Recalled, recall
@@ -352,3 +353,33 @@ def test_words_before_a_finding_do_not_hide_it(store: Store, before: str) -> Non
     remember(store, "l1", said, rule="edit", keys=["errcheck"])
     store.insert_new("answers", [{"key": "errcheck", "lesson_id": "l1"}])
     assert [(each.id, each.match) for each in recall(store, before + said).lessons] == [("l1", "finding")]
+
+
+ASSERTED = """    def test_{name}_{case}():
+>       assert {name}({given}) == {due}
+E       assert {got} == {due}
+E        +  where {got} = {name}({given})
+
+tests/test_{name}.py:{line}: AssertionError"""
+
+
+def asserted(name: str, case: str, number: int) -> str:
+    return ASSERTED.format(name=name, case=case, given=number, got=number + 1, due=number + 2, line=number)
+
+
+def test_another_test_of_the_same_cause_is_answered_and_of_an_unknown_one_nothing_is(store: Store) -> None:
+    """Masked, all of them say `assert <num> == <num>`: their names tell them apart."""
+    names = (
+        "bubble_sort", "cart_total", "parse_date", "merge_ranges", "word_count", "longest_path", "house_robber",
+        "min_distance", "roman_numeral", "spiral_matrix", "balance_tree", "unique_letter", "next_permutation",
+        "lowest_price", "gray_code", "flood_fill", "coin_change", "edit_script", "group_words", "rotate_list",
+        "shuffle_deck", "jump_search",
+    )  # fmt: skip
+    with store.transaction():
+        for at, name in enumerate(names):
+            add(store, when=asserted(name, "empty", 10 + at), do=f"mend {name}")
+    calibrate(store)
+    for at, name in enumerate(names):
+        found = recall(store, asserted(name, "large", 50 + at))
+        assert [each.text for each in found.lessons[:1]] == [f"mend {name}"]
+    assert recall(store, asserted("token_stream", "large", 99)).abstained
