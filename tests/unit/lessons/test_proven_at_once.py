@@ -179,3 +179,12 @@ def test_a_value_that_a_tool_does_not_know_is_told_after_two_sessions_and_for_th
     assert answers(held, message=said, tool="Skill", asked='{"skill":"commit"}')
     assert not answers(held, message=said, tool="Skill", asked='{"skill":"deploy"}')
     store.close()
+
+
+@pytest.mark.parametrize("command", ["sed -n 1,9p cart.go | cat -A", "quiet proxy cat -A cart.go"])
+def test_the_program_that_speaks_is_the_one_without_the_option(tmp_path: Path, command: str) -> None:
+    store = open_store(tmp_path)
+    error = "Exit code 1\ncat: illegal option -- A\nusage: cat [-belnstuv] [file ...]"
+    (lesson,) = learnt(store, *[[shell(command, error), shell("git status")]] * 2)
+    assert lesson.text == "`cat` has no `-A`: leave it out."
+    store.close()

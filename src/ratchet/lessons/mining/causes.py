@@ -1,6 +1,8 @@
-"""Find the cause that a shell's own error names: where it stands, what is not there, the flag that it does not know,
-the program that it does not find, the time that it asks for. Each cause makes one remedy, however often it was written
-otherwise: operands, numbers and branches are no part of its form.
+"""Find the cause that a shell's own error names; long, since one cause is looked for before the next.
+
+Where it stands, what is not there, the flag or command that it does not know, the program that it does not find, the
+time that it asks for. Each cause makes one remedy, however often it was written otherwise: operands, numbers and
+branches are no part of its form.
 """
 
 from __future__ import annotations
@@ -91,12 +93,13 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
     if failed.shell:
         if found := _mangled(failed) or _carried(failed, later):
             return found
-        was = failed.piece
+        was = _speaker(failed) or failed.piece
         flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
         if was is None or not flags:
             return None
-        text = f"`{was.head}` has no `{flags[0]}`: leave it out."
-        return Remedy(rule="flag", text=text, do=was.head, reusable=True, form=f"flag {was.head} {flags[0]}")
+        head = _speaks(failed) if _speaks(failed) in was.words[1:] else was.head
+        text = f"`{head}` has no `{flags[0]}`: leave it out."
+        return Remedy(rule="flag", text=text, do=head, reusable=True, form=f"flag {head} {flags[0]}")
     if found := _unknown_value(failed):
         return found
     if failed.tool.startswith("mcp__") and failed.kind in (
@@ -121,6 +124,21 @@ def _mangled(failed: ToolCall) -> Remedy | None:
 def forms_of(command: str) -> list[str]:
     """Name the ways to write a command that some shell is said not to take, as remedies name them, if it has any."""
     return [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
+
+
+def _speaks(failed: ToolCall) -> str:
+    """Name the program that says itself that it knows no such option (`cat: illegal option`), "" for none."""
+    match = _SPEAKS.search(failed.message[:2000])
+    return match[1] if match is not None and _FLAG_BLAMED.search(failed.message, match.start()) else ""
+
+
+def _speaker(failed: ToolCall) -> Piece | None:
+    """The command of a chain or pipe whose program speaks, or that runs it."""
+    name = _speaks(failed)
+    return next((each for each in failed.pieces if name and name in each.words), None)
+
+
+_SPEAKS = re.compile(r"^([a-z][\w.+-]{0,40}): (?=[^\n]{0,40}\b(?:option|flag|argument)s?\b)", re.MULTILINE)
 
 
 def _carried(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
