@@ -15,6 +15,8 @@ declare -A newest=(
   [crewai]="crewai==1.15.30"
   [gepa]="gepa==0.1.4"
   [openevolve]="openevolve==0.4.1"
+  [skillopt]="skillopt==0.2.0"
+  [dspy]="dspy==3.4.1"
 )
 declare -A oldest=(
   [openai_agents]="openai-agents==0.11.0 openai==2.26.0"
@@ -26,7 +28,7 @@ declare -A oldest=(
 )
 age=${1:-newest}
 declare -n versions=$age
-names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa openevolve"}
+names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa openevolve skillopt dspy"}
 for name in $names; do
   place=.frameworks/$name-$age
   [ -x "$place/bin/python" ] || ${PYTHON:-python3} -m venv "$place"

@@ -73,6 +73,37 @@ def test_an_autoresearch_log_is_read_by_its_own_columns_and_crashes_are_no_score
     assert "line 4" in found.output
 
 
+def test_a_crash_that_is_logged_with_the_best_of_scores_is_none(asked: Asked) -> None:
+    log = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
+    log += "a1\t0.9979\t44\tkeep\tbaseline\na1\t0.9981\t44\tkeep\tagain\nd4\t0.000000\t0.0\tcrash\tOOM\n"
+    log += "b2\t0.9932\t44\tkeep\tlr\nd4\t0.000000\t0.0\tcrash\tOOM\n"
+    options = ("--score", "val_bpb", "--lower")
+    assert [each["version"] for each in json.loads(asked("status", "-", *options, "--json", stdin=log).output)] == [
+        "b2"
+    ]
+    assert asked("keep", "-", *options, stdin=log).exit_code not in (0, 10, 11)
+    other = log.replace("status", "state").replace("crash", "died")
+    assert len(json.loads(asked("status", "-", *options, "--json", stdin=other).output)) == 2
+    named = asked("status", "-", *options, "--crashed", "state=died", "--json", stdin=other)
+    assert len(json.loads(named.output)) == 1
+
+
+def test_rows_after_a_decision_are_counted_and_said(asked: Asked) -> None:
+    chance = Random(1)
+    text = "version\tscore\n" + "".join(f"base\t{chance.gauss(0.5, 0.01)}\n" for _ in range(5))
+    text += "".join(f"worse\t{chance.gauss(0.4, 0.01)}\n" for _ in range(5))
+    decided = asked("status", "-", stdin=text).output
+    late = asked("status", "-", stdin=f"{text}worse\t0.9\nworse\t0.9\n").output
+    assert "worse (" in decided  # it was told early, and ran on
+    assert "changed nothing: worse (" in late
+    counts = [
+        json.loads(asked("keep", "-", "--json", stdin=each).output)["ignored"] for each in (text, text + "worse\t0.9\n")
+    ]
+    assert counts[1] == counts[0] + 1
+    better = text + "".join(f"better\t{chance.gauss(0.6, 0.01)}\n" for _ in range(5))
+    assert "better (" not in asked("status", "-", stdin=better).output  # what stands is run for what comes
+
+
 def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
     text = "version,task,score\n"
     for n in range(6):
@@ -84,7 +115,7 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("words", "text", "said", "code"),
     [
-        (["keep", "-"], "commit\tval\na\t1\n", "has no column 'version'; it has commit, val", 2),
+        (["keep", "-"], "commit\tval\na\t1\n", "has no column 'score'; it has commit, val", 2),
         (["keep", "-"], "version\tscore\na\tcrash\n", "no run with a number", 2),
         (["keep", "-"], "", "has no header", 2),
         (["keep", "-"], '{"version": "a", "score": 1}\n{oops\n', "line 2: no JSON object", 2),
@@ -95,7 +126,7 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
         (["keep", "-", "--by", "score"], "version\tscore\na\t1\n", "cannot hold both", 2),
         (["keep", "-", "--fdr", "1"], "version\tscore\na\t1\n", "fdr", 2),
         (["plan", "--gain", "1"], "", "give --sd", 2),
-        (["keep", "-"], "version\tscore\na\t1\na\t2\nb\t5\nb\tcrash\nc\tcrash\n", "no run of c", 2),
+        (["keep", "-"], "version\tscore\na\t1\na\t2\nb\t5\nb\tcrash\nc\tcrash\n", "a run of c without a score", 2),
         (["keep", "-"], "version\tscore\na\t1e308\na\t-1e308\nb\t1\n", "line 2: score is 1e+308", 2),
         (["plan", "-", "--gain", "1"], "version\tscore\na\t1e308\na\t-1e308\n", "line 2: score is 1e+308", 2),
         (["keep", "-"], '{"version": "a", "score": 1}\n{"a": ' + "[" * 100_000 + "\n", "line 2: no JSON object", 2),

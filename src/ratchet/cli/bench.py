@@ -242,13 +242,17 @@ def import_(
 ) -> None:
     """Take what you measure with already, as a frozen benchmark: all of it or nothing.
 
-    SOURCE is a folder of pytest tasks, a file of HumanEval-style JSON lines, a command that prints a score (--format
-    command), or a log of Inspect (.eval, .json), which becomes a run to compare with.
+    SOURCE is a folder of pytest tasks, JSON lines of HumanEval or EvalPlus, tests of promptfoo
+    (promptfooconfig.yaml), a command that prints a score (--format command), or a log of Inspect (.eval, .json), which
+    becomes a run to compare with.
 
     Each task is tried first, in the sandbox: its right answer must pass, and doing nothing must not, each twice.
     """
+    from ratchet.evolving.bench.promptfoo import looks_like_promptfoo
+
     book = opened(command_home).benchmarks
-    if kind == "inspect" or (kind == "auto" and source.endswith((".eval", ".json"))):
+    is_log = source.endswith((".eval", ".json")) and not looks_like_promptfoo(Path(source))
+    if kind == "inspect" or (kind == "auto" and is_log):
         held = book.import_run(Path(source), name=name, scorer=scorer)
         _, found = book.figures(held.id)
         show.as_json(shapes.bench.MeasuredBenchRunShape.measured(held, found)) if as_json else show_bench.measured(

@@ -17,7 +17,7 @@ _RUN = (
     click.option("--proposals", default=20, show_default=True, type=click.IntRange(1), help="At most so many."),
     click.option("--parallel", default=1, show_default=True, type=click.IntRange(1, 256), help="Evaluations at once."),
     click.option("--batch", default=12, show_default=True, type=click.IntRange(1, 64), help="Candidates a race."),
-    click.option("--explore", is_flag=True, help="Draw parents from all versions, by performance and novelty."),
+    click.option("--explore", is_flag=True, help="Draw parents from all versions: by mean, by tasks led, and novelty."),
     click.option("--repeats", default=3, show_default=True, type=click.IntRange(1), help="Runs of each sealed task."),
     click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of all draws."),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from ratchet.evolving.score_plan import ScorePlan
     from ratchet.evolving.score_table import ScoreTable
     from ratchet.gate.scores import ScoreGate
 
@@ -29,10 +30,11 @@ _STDIN = Path("-")
 class ScoreOptions:
     """Options about a table of scores and about how it is judged."""
 
-    by: str
+    by: str | None
     score: str
     task: str | None
     lower: bool
+    crashed: tuple[str, str]
     guards: Mapping[str, bool]
     incumbent: str | None
     fdr: float
@@ -43,7 +45,9 @@ class ScoreOptions:
     def table(self, file: Path) -> ScoreTable:
         from ratchet.evolving.score_table import Columns, read_scores
 
-        columns = Columns(version=self.by, score=self.score, task=self.task, guards=tuple(self.guards))
+        columns = Columns(
+            version=self.by, score=self.score, task=self.task, guards=tuple(self.guards), crashed=self.crashed
+        )
         return read_scores(_read(file), columns, name="standard input" if file == _STDIN else str(file))
 
     def gate(self, *, are_bounded: bool) -> ScoreGate:
@@ -89,13 +93,24 @@ def _guards(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> di
     return found
 
 
+def _crashed(_: click.Context, __: click.Parameter, given: str) -> tuple[str, str]:
+    column, equals, value = given.partition("=")
+    if not (column and equals and value):
+        raise click.BadParameter(f"{given!r} is no COLUMN=VALUE, such as status=crash")
+    return column, value
+
+
 def _table_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of all three commands; they arrive as one `ScoreOptions`."""
     options = [
-        click.option("--by", default="version", show_default=True, metavar="COLUMN", help="What names the version."),
+        click.option("--by", metavar="COLUMN", help="What names the version; `version`, else `commit`, unless given."),
         click.option("--score", default="score", show_default=True, metavar="COLUMN", help="What was measured."),
         click.option("--task", metavar="COLUMN", help="What was run, where a run is of one task; `task`, if there."),
         click.option("--lower", is_flag=True, help="Lower scores are better."),
+        click.option(
+            "--crashed", default="status=crash", show_default=True, metavar="COLUMN=VALUE", callback=_crashed,
+            help="Marks a run without a score, whatever stands in its place.",
+        ),
         click.option(
             "--guard",
             "guards",
@@ -153,12 +168,17 @@ def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) ->
     """
     table = asked.table(file)
     judged = asked.judged(table)
+    if version is None and table.crashed and table.crashed not in {run.version for run in table.runs}:
+        raise UsageError(
+            f"the last row is a run of {table.crashed} without a score: run it again, or name the VERSION to "
+            "decide about"
+        )
     answer = judged.answer(version or table.crashed or None)
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:
         show_gate.answer(answer)
-        show_gate.unmeasured(table)
+        show_gate.left_out(table, {answer.version: answer.ignored} if answer.ignored else {})
     raise SystemExit(EXIT[answer.decision])
 
 
@@ -174,7 +194,7 @@ def status(file: Path, asked: ScoreOptions, as_json: bool) -> None:
         show.as_json([shapes.scores.ScoreAnswerShape.built(each) for each in judged.answers()])
     else:
         show_gate.status(judged, asked.fdr)
-        show_gate.unmeasured(table)
+        show_gate.left_out(table, judged.ignored)
 
 
 @gate.command()
@@ -200,8 +220,13 @@ def plan(file: Path | None, gain: float, sd: float | None, asked: ScoreOptions, 
         raise UsageError(
             "the noise of one run is not known: give --sd, or a FILE in which a version ran twice on the same"
         )
-    made = score_plan(lambda: asked.gate(are_bounded=tasks > 0), gain=gain, noise=noise, tasks=tasks)
+
+    def planned(options: ScoreOptions) -> ScorePlan:
+        return score_plan(lambda: options.gate(are_bounded=tasks > 0), gain=gain, noise=noise, tasks=tasks)
+
+    made = planned(asked)
     if as_json:
         show.as_json(shapes.scores.ScorePlanShape.built(made))
     else:
-        show_gate.plan(made, asked.fdr, tasks)
+        is_missed = made.found < show_gate.FOUND_ENOUGH and (asked.least is None or asked.least > gain)
+        show_gate.plan(made, planned(replace(asked, least=gain)) if is_missed else None, asked.fdr, tasks)

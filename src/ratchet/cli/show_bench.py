@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +18,9 @@ from ratchet.evolving.bench.figures import MDE, POWER, Figures, Interval, Paired
 from ratchet.evolving.bench.rows import BenchRun
 from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
 
-RESULT_STYLES = {"passed": "green", "partly": "yellow", "failed": "red", "unmeasured": "magenta"}
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}
 _BAR = 20
+_LOGGED_S = 10.0  # between two lines of progress in a log
 
 
 def benchmarks(found: Sequence[Benchmark]) -> None:
@@ -72,12 +73,12 @@ def task(found: BenchTask) -> None:
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]:
-    """A bar with rate and money on a terminal; elsewhere a line for each evaluation as it ends, or nothing."""
+    """A bar with rate and money on a terminal; elsewhere a line now and then, or nothing."""
     if quiet:
         yield lambda _made, _done, _planned: None
         return
     if not sys.stderr.isatty():
-        yield _line
+        yield _lines()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -100,11 +101,20 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
         yield told
 
 
-def _line(made: Evaluation, done: int, planned: int) -> None:
-    out = console(stderr=True)
-    line = Styled(f"  {done}/{planned} ", "dim").append(f"{made.result:<11}", RESULT_STYLES[made.result])
-    line.append(plain(made.task, 60)).append(f"  {seconds(made.wall_s)}", "dim")
-    out.print(line.append("  ").append(plain(made.reason, 120)), soft_wrap=True)
+def _lines() -> Callable[[Evaluation, int, int], None]:
+    """A line now and then, for logs: the tasks themselves come with the result."""
+    spent = {"at": time.monotonic(), "usd": 0.0, "unmeasured": 0.0}
+
+    def told(made: Evaluation, done: int, planned: int) -> None:
+        spent["usd"] += made.cost_usd
+        spent["unmeasured"] += not made.measured
+        if done == planned or time.monotonic() - spent["at"] < _LOGGED_S:
+            return
+        spent["at"] = time.monotonic()
+        gone = f", {spent['unmeasured']:.0f} not measured" if spent["unmeasured"] else ""
+        console(stderr=True).print(f"  {done} of {planned} runs, {spent['usd']:.2f} USD{gone}", style="dim")
+
+    return told
 
 
 def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, every: bool = False) -> None:
@@ -131,6 +141,8 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
         _noise(out, noise)
     if held.state != "ended" and not held.source:
         out.print(f"  Next: ratchet bench run --resume {held.id}", soft_wrap=True)
+    elif not every and not held.source:
+        out.print(f"Next: ratchet bench compare {held.id} OTHER_RUN, or better it: ratchet evolve", soft_wrap=True)
 
 
 def history(found: Sequence[BenchRun]) -> None:
@@ -262,9 +274,8 @@ def _head(out: Console, held: BenchRun) -> None:
 
 def _task(out: Console, each: TaskFigures) -> None:
     style = "green" if each.score.mean >= 1 else "yellow" if each.score.mean > 0 else "red"
-    line = Styled(
-        f"  {_percent(each.score) if each.score.n else 'not measured':<24}", style if each.score.n else "magenta"
-    )
+    said = "not measured" if not each.score.n else _percent(each.score) if each.score.n > 1 else _once(each.score.mean)
+    line = Styled(f"  {said:<24}", style if each.score.n else "magenta")
     line.append(plain(each.task, 60))
     line.append(f"  {seconds(each.wall_s)}, {each.cost_usd:.2f} USD", "dim")
     if each.unmeasured and each.score.n:
@@ -272,6 +283,11 @@ def _task(out: Console, each: TaskFigures) -> None:
     if each.tampered:
         line.append("  reached for what judges it", "red")
     out.print(line.append("  ").append(plain(each.reason, 160)), soft_wrap=True)
+
+
+def _once(score: float) -> str:
+    """What a single run of a task came to: an interval around it would say nothing."""
+    return "passed" if score >= 1 else f"partly, {100 * score:.0f} %" if score > 0 else "failed"
 
 
 def _percent(found: Interval) -> str:

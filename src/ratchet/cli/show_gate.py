@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ratchet.cli.show import console, number, plain
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from ratchet.gate.scores import ScoreAnswer, ScoreGate
 
 FOUND_ENOUGH = 0.8  # the power that studies are planned for
+_TELLS = 2.0
+"""An e-value below this says nothing in words: 1 of 1 is any case."""
 STYLE = {"keep": "green", "discard": "red", "again": "yellow"}
 
 
@@ -31,8 +34,20 @@ def _figures(found: ScoreAnswer) -> str:
     noise = f", noise of one run {found.noise:.3g}" if found.noise is not None else ""
     return (
         f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({number(found.runs, 'run')} beside "
-        f"{found.incumbent_runs}{noise}), evidence {_large(found.e_value)} of {_large(1 / found.level)} needed"
+        f"{found.incumbent_runs}{noise})" + ("" if found.decision == "discard" else f". {_luck(found)}")
     )
+
+
+def _luck(found: ScoreAnswer) -> str:
+    """Say what the evidence means: an e-value of E is reached by luck at most once in E tries (Ville)."""
+    if found.level == 0:
+        return "No error is left to spend"
+    seldom = (
+        f"Luck alone shows as much in at most 1 of {_large(found.e_value)} cases"
+        if found.e_value >= _TELLS
+        else "Luck alone can show as much"
+    )
+    return f"{seldom}; to be kept it must be at most 1 of {_large(1 / found.level)}"
 
 
 def _large(value: float) -> str:
@@ -43,19 +58,21 @@ def status(gate: ScoreGate, fdr: float) -> None:
     out = console()
     found = gate.answers()
     width = max(7, *(plain(each.version, 40).cell_len for each in found), 0)
-    out.print(Styled(f"{'version':<{width}}  decision     gain  runs  evidence of needed", "bold"))
+    out.print(Styled(f"{'version':<{width}}  decision     gain  runs  {'by luck':<15}  to be kept", "bold"))
     for each in found:
         gain = f"{each.gain:+8.3g}" if each.gain is not None else f"{'-':>8}"
-        needed = f"{_large(each.e_value)} of {_large(1 / each.level)}" if each.level else "budget spent"
+        luck = f"1 of {_large(each.e_value)}" if each.e_value >= _TELLS else "easily"
+        needed = f"1 of {_large(1 / each.level)}" if each.level else "budget spent"
         line = Styled(f"{plain(each.version, 40).plain:<{width}}  ").append(f"{each.decision:<8}", STYLE[each.decision])
-        out.print(line.append(f" {gain}  {each.runs:>4}  {needed}"))
+        out.print(line.append(f" {gain}  {each.runs:>4}  {luck:<15}  {needed}"))
     out.print(
         f"{gate.kept} kept of {gate.proposed} proposed; {plain(gate.incumbent, 80)} stands. Of what is kept, at most "
         f"{fdr:.0%} is expected to be no better than what it replaced."
     )
 
 
-def plan(made: ScorePlan, fdr: float, tasks: int) -> None:
+def plan(made: ScorePlan, smaller: ScorePlan | None, fdr: float, tasks: int) -> None:
+    """Tell the price. `smaller` is the same plan where smaller gains are looked for, given where too few are found."""
     out = console()
     unit = f"rounds of {tasks} tasks" if tasks else "runs"
     out.print(
@@ -64,12 +81,27 @@ def plan(made: ScorePlan, fdr: float, tasks: int) -> None:
         + ", the incumbent's included."
     )
     out.print(f"A proposal that gains nothing costs {made.idle:.1f} {unit} on average. False keeps: at most {fdr:.0%}.")
-    if made.found < FOUND_ENOUGH:
-        out.print("To find more, ask for a smaller --least: it costs more runs of what gains nothing.")
+    if smaller is not None and smaller.found > made.found:
+        out.print(
+            f"With --least {made.gain:g}, here and to gate keep, it is found in {smaller.found:.0%}; what gains "
+            f"nothing then costs {smaller.idle:.1f} {unit}."
+        )
+    if (smaller or made).found < FOUND_ENOUGH:
+        out.print("To find more, make one run quieter: more tasks, or the mean of several runs as one row.")
 
 
-def unmeasured(table: ScoreTable) -> None:
+def left_out(table: ScoreTable, ignored: Mapping[str, int]) -> None:
+    """Say which rows changed nothing, and why."""
+    out = console()
     if table.unmeasured:
         lines = ", ".join(str(each) for each in table.unmeasured[:10])
         more = f" and {len(table.unmeasured) - 10} more" if len(table.unmeasured) > 10 else ""
-        console().print(f"Left out, since it has no number: line {lines}{more}.")
+        out.print(f"Left out, since it has no score: line {lines}{more}.")
+    if ignored:
+        named = ", ".join(f"{plain(name, 40)} ({count})" for name, count in list(ignored.items())[:10])
+        more = f" and {len(ignored) - 10} more" if len(ignored) > 10 else ""
+        rows = number(sum(ignored.values()), "row")
+        out.print(
+            f"{rows} came after the decision about their version and changed nothing: {named}{more}. "
+            f"A decision is final; to try a version again, give it a new name."
+        )

@@ -13,12 +13,19 @@ from ratchet.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Names of the columns that matter. `task` may be absent from the table, unless it was named."""
+    """Names of the columns that matter. What is None was not named: the version is in `version`, else in `commit`, the
+    task in `task` where there is one. `crashed` is a column and what it holds where a run has no score, whatever stands
+    in its place (autoresearch writes status `crash` and 0.000000, which would be the lowest loss of all)."""
 
-    version: str = "version"
+    version: str | None = None
     score: str = "score"
     task: str | None = None
     guards: tuple[str, ...] = ()
+    crashed: tuple[str, str] = ("status", "crash")
+
+    def version_in(self, row: Mapping[str, object]) -> str:
+        """The column of the version in a table with such a row."""
+        return self.version or ("commit" if "version" not in row and "commit" in row else "version")
 
     @property
     def task_name(self) -> str:
@@ -55,16 +62,17 @@ class ScoreTable:
 
 def read_scores(text: str, columns: Columns, *, name: str = "the table") -> ScoreTable:
     """The runs that a text holds. Raises UsageError that names the line, or the columns that are there."""
-    if columns.version == columns.score:
-        raise UsageError(f"the column {columns.score!r} cannot hold both the version and the score")
     runs: list[ScoredRun] = []
     unmeasured: list[int] = []
     crashed = ""
+    named = ""
     for line, row in _rows(text.removeprefix("\ufeff"), columns, name):
-        version = _text(row.get(columns.version))
+        named = named or columns.version_in(row)
+        version = _text(row.get(named))
         if not version:
-            raise UsageError(f"{name}, line {line}: no {columns.version}; each run belongs to a version")
-        score = _number(row.get(columns.score))
+            raise UsageError(f"{name}, line {line}: no {named}; each run belongs to a version")
+        column, crash = columns.crashed
+        score = None if _text(row.get(column)) == crash else _number(row.get(columns.score))
         crashed = version if score is None else ""
         if score is None:
             unmeasured.append(line)
@@ -79,8 +87,11 @@ def read_scores(text: str, columns: Columns, *, name: str = "the table") -> Scor
 
 def _rows(text: str, columns: Columns, name: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     rows = _json_rows(text, name) if text.lstrip().startswith("{") else _delimited_rows(text, name)
-    wanted = [columns.version, columns.score, *columns.guards, *([columns.task] if columns.task else [])]
     for n, (line, row) in enumerate(rows):
+        version = columns.version_in(row)
+        if n == 0 and version == columns.score:
+            raise UsageError(f"the column {version!r} cannot hold both the version and the score")
+        wanted = [version, columns.score, *columns.guards, *([columns.task] if columns.task else [])]
         if missing := [each for each in wanted if each not in row] if n == 0 else []:
             held = ", ".join(each for each in row if each)
             raise UsageError(

@@ -6,6 +6,7 @@ the lock; a process that is killed leaves whole lines or none.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -13,12 +14,31 @@ from pathlib import Path
 
 from ratchet.errors import Conflict, UsageError
 from ratchet.files import Locked
+from ratchet.files import replace as write_file
 from ratchet.gate.scores import ScoreAnswer, ScoreGate
 
 _WAIT_S = 60.0  # for others to write a line or two, each a matter of milliseconds
 
 Scored = float | Mapping[str, float]
 """The score of a run, or of each of its tasks by name."""
+
+
+class VersionFiles:
+    """The versions of a table of scores, each a file beside it, named by the hash of what it holds."""
+
+    def __init__(self, table: str | os.PathLike[str]) -> None:
+        self._folder = Path(f"{os.fspath(table)}.versions")
+
+    def add(self, content: bytes, suffix: str = "") -> str:
+        """Keep a version; return its name."""
+        version = hashlib.sha256(content).hexdigest()[:16]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_file(self._folder / f"{version}{suffix}", content)
+        return version
+
+    def path(self, version: str) -> Path:
+        """The file of a version."""
+        return next(self._folder.glob(f"{version}.*"), self._folder / version)
 
 
 class SharedScores:
@@ -34,19 +54,22 @@ class SharedScores:
     def decide(self, version: str, run: Callable[[str], Scored]) -> ScoreAnswer | None:
         """Run the version, and what stands, as `ScoreGate.decide` does, until it is kept or discarded; None for the
         first version of a table, which then stands. Raises UsageError naming the line of a table that is damaged."""
-        self._catch_up()
-        if self._origin in ("", version):
-            if not self._origin:
-                self._add(version, run(version))
-            self._catch_up()
-            if self._origin == version:
-                return None
+        self.begin(version, run)
+        if self._origin == version:
+            return None
         wanted = version if self._answer(version) is None else self.gate.answer(version).next
         while wanted:
             self._add(wanted, run(wanted))
             self._catch_up()
             wanted = self.gate.answer(version).next
         return self.gate.answer(version)
+
+    def begin(self, version: str, run: Callable[[str], Scored]) -> None:
+        """Run what stands at first; nothing where the table has a row already."""
+        self._catch_up()
+        if not self._origin:
+            self._add(version, run(version))
+            self._catch_up()
 
     def _answer(self, version: str) -> ScoreAnswer | None:
         return next((each for each in self.gate.answers() if each.version == version), None)

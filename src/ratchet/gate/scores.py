@@ -49,7 +49,8 @@ class ScoreAnswer:
 
     `gain` is the difference of mean scores, above 0 where the version is better, None before both have run. `noise` is
     the estimated standard deviation of one run, None where it is not known yet or not used. The version is kept when
-    `e_value` reaches 1/`level`. `next` is the version to run next where the decision is `again`, else "".
+    `e_value` reaches 1/`level`. `next` is the version to run next where the decision is `again`, else "". `ignored`
+    counts runs of the version that came after it was decided, and changed nothing.
     """
 
     version: str
@@ -63,6 +64,7 @@ class ScoreAnswer:
     e_value: float
     level: float
     next: str
+    ignored: int = 0
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class _Runs:
     answer: ScoreAnswer | None = None
     """Once it is decided."""
     was_judged: bool = False
+    ignored: int = 0
     found: Contrast | None = None
     """As of the last look."""
     looked: tuple[str, int, int] = ("", 0, 0)
@@ -170,6 +173,7 @@ class ScoreGate:
             if version != self.incumbent:
                 self._charge(held)
         if held.decision != "again" and version != self.incumbent:
+            held.ignored += 1
             return
         held.by_task.setdefault(task, []).append(self._sign * value)
         for name in self._guards:
@@ -204,7 +208,7 @@ class ScoreGate:
                 f"there is no run {f'of {name} ' if name else ''}beside the incumbent's "
                 f"({self.incumbent or 'none yet'}): run the new version"
             )
-        return held.answer or self._again(name, held)
+        return self._answered(name, held)
 
     def decide(self, version: str, run: Callable[[str], float | Mapping[str, float]]) -> ScoreAnswer:
         """Run a version, and the incumbent where it is asked for, until the version is kept or discarded.
@@ -224,7 +228,12 @@ class ScoreGate:
 
     def answers(self) -> list[ScoreAnswer]:
         """The answer about every version but the first incumbent, in the order in which they came."""
-        return [held.answer or self._again(name, held) for name, held in self._versions.items() if held.was_judged]
+        return [self._answered(name, held) for name, held in self._versions.items() if held.was_judged]
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """Runs that came after their version was decided, by version: they changed nothing."""
+        return {name: held.ignored for name, held in self._versions.items() if held.ignored}
 
     # -- the budget --
 
@@ -330,6 +339,9 @@ class ScoreGate:
             self._guard_spreads[name] = self._guard_spreads[name].with_runs(runs)
 
     # -- words --
+
+    def _answered(self, name: str, held: _Runs) -> ScoreAnswer:
+        return replace(held.answer or self._again(name, held), ignored=held.ignored)
 
     def _again(self, name: str, held: _Runs) -> ScoreAnswer:
         """The answer about a version that is not decided."""

@@ -12,13 +12,11 @@ more for each that is proven better than the one that stood. Its worker processe
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ratchet.evolving.shared_scores import Scored, SharedScores
-from ratchet.files import replace as write_file
+from ratchet.evolving.shared_scores import Scored, SharedScores, VersionFiles
 from ratchet.gate import ScoreGate
 
 
@@ -39,13 +37,11 @@ class ProvenEvaluator:
     ) -> None:
         self._score = score
         self._scores = SharedScores(table, gate())
-        self._programs = Path(f"{os.fspath(table)}.programs")
+        self._programs = VersionFiles(table)
 
     def __call__(self, program_path: str) -> dict[str, float]:
         source = Path(program_path)
-        version = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-        self._programs.mkdir(parents=True, exist_ok=True)
-        write_file(self._programs / f"{version}{source.suffix}", source.read_bytes())
+        version = self._programs.add(source.read_bytes(), source.suffix)
         answer = self._scores.decide(version, self._run)
         if answer is None:
             return {"combined_score": 0.0, "gain": 0.0, "runs": 1.0}
@@ -57,7 +53,7 @@ class ProvenEvaluator:
         return {"combined_score": combined, "gain": gain, "runs": float(answer.runs)}
 
     def _run(self, version: str) -> Scored:
-        return self._score(str(next(self._programs.glob(f"{version}.*"), self._programs / version)))
+        return self._score(str(self._programs.path(version)))
 
 
 def _steps(version: str, replaced: Mapping[str, str]) -> float:

@@ -1,5 +1,5 @@
 """Runs gepa on proposals of known worth, by its own criterion or by the gate; prints what it kept, and what of it is
-no better, as JSON. `python gepa_run.py own|gated SEED`."""
+no better, as JSON. `python gepa_run.py own|gated SEED FOLDER`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ GAINS = {3: 0.25, 9: 0.2}
 """Proposal -> what it adds to the share of examples solved; all others add nothing, or take away a little."""
 PROPOSALS = 12
 chance = Random(int(sys.argv[2]))
+ran = {"examples": 0}
 
 
 def solves(candidate: Mapping[str, str]) -> float:
@@ -26,6 +27,7 @@ def solves(candidate: Mapping[str, str]) -> float:
 
 
 def run(candidate: Mapping[str, str]) -> dict[str, float]:
+    ran["examples"] += len(EXAMPLES)
     return {str(each): float(chance.random() < solves(candidate)) for each in EXAMPLES}
 
 
@@ -33,6 +35,7 @@ class Adapter:
     propose_new_texts = None
 
     def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: bool = False) -> EvaluationBatch:
+        ran["examples"] += len(batch)
         scores = [float(chance.random() < solves(candidate)) for _ in batch]
         return EvaluationBatch(outputs=batch, scores=scores, trajectories=batch if capture_traces else None)
 
@@ -68,4 +71,14 @@ result = gepa.optimize(
     seed=int(sys.argv[2]),
 )
 kept = [int(each["applied"].split()[-1]) for each in result.candidates if each["applied"]]
-print(json.dumps({"kept": kept, "false": [each for each in kept if each not in GAINS]}))
+best = solves(result.best_candidate)
+print(
+    json.dumps(
+        {
+            "kept": kept,
+            "false": [each for each in kept if each not in GAINS],
+            "truth": round(best, 2),
+            "runs": ran["examples"] // len(EXAMPLES),
+        }
+    )
+)

@@ -93,4 +93,11 @@ if __name__ == "__main__":
         cleanup=False,
     )
     best = result.best_program.code
-    print(json.dumps({"best": applied(best), "truth": round(solves(best), 2), "said": result.best_score}))
+    runs = (FOLDER / "runs").stat().st_size
+    kept = applied(best)
+    false = [each for each in kept if each not in GAINS]
+    print(
+        json.dumps(
+            {"kept": kept, "false": false, "truth": round(solves(best), 2), "runs": runs, "said": result.best_score}
+        )
+    )

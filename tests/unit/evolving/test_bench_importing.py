@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sys
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -248,7 +250,40 @@ def as_eval(path: Path, samples: list[dict[str, object]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("write", [as_json, as_eval])
+def as_packed(path: Path, samples: list[dict[str, object]]) -> Path:
+    """As Inspect writes it today: each member packed with zstandard, as method 93."""
+    zstandard = pytest.importorskip("zstandard")
+    path = path / "packed.eval"
+    texts = {"header.json": json.dumps(HEADER)}
+    texts |= {f"samples/{each['id']}_epoch_{each['epoch']}.json": json.dumps(each) for each in samples}
+    with zipfile.ZipFile(path, "w") as held:
+        for name, text in texts.items():
+            held.writestr(name, zstandard.ZstdCompressor().compress(text.encode()))
+        for each in held.filelist:
+            plain = texts[each.filename].encode()
+            each.compress_type, each.file_size, each.CRC = 93, len(plain), zlib.crc32(plain)
+    return path
+
+
+def test_a_packed_log_says_what_is_missing_or_that_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = as_packed(tmp_path, [sample("a", input="b" * 99_999)])
+    whole = path.read_bytes()
+    at = whole.index(b"header.json") + len("header.json")
+    (tmp_path / "flipped.eval").write_bytes(whole[: at + 30] + b"\xff" * 30 + whole[at + 60 :])
+    with pytest.raises(UsageError):
+        read_log(tmp_path / "flipped.eval")
+    monkeypatch.setattr(inspectlog, "_MOST_MEMBER_BYTES", 9_999)
+    with pytest.raises(UsageError, match=r"samples/a_epoch_1\.json is larger than 9,999 bytes"):
+        read_log(path)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    with pytest.raises(UsageError, match=r"ratchet-ai\[zstd\].*inspect log convert"):
+        read_log(path)
+
+
+@pytest.mark.parametrize("write", [as_json, as_eval, as_packed])
 def test_a_log_of_inspect_becomes_evaluations(
     tmp_path: Path, write: Callable[[Path, list[dict[str, object]]], Path]
 ) -> None:

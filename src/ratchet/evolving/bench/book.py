@@ -18,7 +18,7 @@ from typing import Literal, TypedDict
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.archive import Archive
-from ratchet.evolving.bench import importing, inspectlog
+from ratchet.evolving.bench import importing, inspectlog, promptfoo
 from ratchet.evolving.bench import rows as benchruns
 from ratchet.evolving.bench.agents import agent_of, shown
 from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation, Split
@@ -40,7 +40,7 @@ from ratchet.ports import Store
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.choice import Sandboxes
 
-ImportFormat = Literal["auto", "pytest", "humaneval", "command", "inspect"]
+ImportFormat = Literal["auto", "pytest", "humaneval", "promptfoo", "command", "inspect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +168,8 @@ class BenchBook:
             made = importing.read_command(source, folder, name or "score", instruction=instruction)
         elif kind == "humaneval" or (kind == "auto" and path.name.endswith((".jsonl", ".jsonl.gz"))):
             made = importing.read_lines(path, name or importing.name_from(path))
+        elif kind == "promptfoo" or (kind == "auto" and promptfoo.looks_like_promptfoo(path)):
+            made = importing.read_promptfoo(path, name or importing.name_from(path))
         elif kind in ("pytest", "auto") and path.is_dir():
             made = importing.read_folder(path, name or importing.name_from(path))
         elif not path.exists():

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from ratchet.errors import NotFound, UsageError
+from ratchet.evolving.bench import evalplus, promptfoo
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Split, TaskKind
 from ratchet.healing.judges.protection import is_test, is_test_module
 from ratchet.records import Json
@@ -249,7 +250,8 @@ def _texts(folder: Path) -> dict[str, str]:
 
 def read_lines(path: Path, name: str) -> Benchmark:
     """A benchmark of JSON lines as HumanEval has them (`task_id`, `prompt`, `test`, `entry_point`,
-    `canonical_solution`): Chen et al., "Evaluating Large Language Models Trained on Code", 2021.
+    `canonical_solution`): Chen et al., "Evaluating Large Language Models Trained on Code", 2021; or as EvalPlus does,
+    with inputs in place of `test`.
 
     Raises NotFound, UsageError naming file and line.
     """
@@ -295,7 +297,8 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
             raise UsageError(f"{where} {said} {key!r}; a task needs task_id, prompt, test and entry_point as texts")
         return _text(value, f"{where}, {key}")
 
-    task_id, prompt, test, entry = text("task_id"), text("prompt"), text("test"), text("entry_point")
+    task_id, prompt, entry = text("task_id"), text("prompt"), text("entry_point")
+    test = evalplus.check_of(row, where) if evalplus.has_inputs(row) else text("test")
     _check_id(task_id, where)
     if not entry.isidentifier():
         raise UsageError(f"{where}: entry_point is {entry!r}, which names no function")
@@ -367,6 +370,30 @@ def _check_parses(text: str, where: str) -> None:
         raise UsageError(f"{where}{at}: test is no Python: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise UsageError(f"{where}: test is no Python: {error}") from error
+
+
+# -- tests of promptfoo ------------------------------------------------------------------------------------------------
+
+
+def read_promptfoo(path: Path, name: str) -> Benchmark:
+    """A benchmark of the tests in a promptfoo configuration. Raises NotFound, UsageError, BackendError."""
+    cases = promptfoo.read_cases(path)
+    width = len(str(len(cases)))
+    tasks = [
+        BenchTask(
+            id=f"test-{n:0{width}}",
+            kind="code",
+            split=split_of(each.instruction),
+            instruction=_text(each.instruction, f"{path}, test {n}"),
+            scorer="pytest",
+            graders={"test_answer.py": _text(each.grader, f"{path}, test {n}")},
+            spec={"together": True},
+            reference={promptfoo.ANSWER: each.right} if each.right is not None else {},
+            title=each.title or f"test {n}",
+        )
+        for n, each in enumerate(cases, 1)
+    ]
+    return _benchmark(name, f"promptfoo tests of {path.name}", tasks, str(path))
 
 
 # -- a command that prints a score -------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,7 @@ from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
+from ratchet.recording.sources.unpacked import unpacked_zstandard
 from ratchet.records import Json
 
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -37,6 +40,8 @@ _MOST_JSON_BYTES = 268_435_456
 _MOST_EPOCH = 2**31
 _ID_CHARS = 500
 _REASON_CHARS = 500
+_ZSTANDARD = 93  # APPNOTE.TXT 6.3.10, 4.4.5
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # the same, 4.3.7: it ends with the lengths of the name and the extra field
 _Encrypted = RuntimeError  # what zipfile raises for a member that needs a password
 
 
@@ -61,8 +66,7 @@ def read_log(path: Path, *, scorer: str = "") -> InspectLog:
     try:
         return _read(path, *(_of_zip(path) if zipfile.is_zipfile(path) else _of_json(path)), scorer=scorer)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, zlib.error, _Encrypted) as error:
-        remedy = f"`inspect log convert {path} --to json --output-dir AS_JSON`, then name the file in AS_JSON"
-        raise UsageError(f"{path} cannot be unpacked ({error}); write it anew: {remedy}") from error
+        raise UsageError(f"{path} cannot be unpacked ({error}); write it anew: {_convert(path)}") from error
 
 
 def _read(
@@ -121,11 +125,36 @@ def _samples(path: Path, names: Sequence[str]) -> Iterator[tuple[str, Mapping[st
 
 def _member(held: zipfile.ZipFile, name: str, path: Path) -> bytes:
     """A member's content; no more is unpacked than is allowed, whatever the archive says of its size."""
-    with held.open(name) as member:
-        content = member.read(_MOST_MEMBER_BYTES + 1)
+    about = held.getinfo(name)
+    if about.compress_type == _ZSTANDARD:
+        content = _of_zstandard(about, path)
+    else:
+        with held.open(name) as member:
+            content = member.read(_MOST_MEMBER_BYTES + 1)
     if len(content) > _MOST_MEMBER_BYTES:
         raise UsageError(f"{path}, {name} is larger than {_MOST_MEMBER_BYTES:,} bytes")
     return content
+
+
+def _of_zstandard(about: zipfile.ZipInfo, path: Path) -> bytes:
+    """A member that is packed with zstandard, as Inspect writes them; Python's own zip knows it from 3.14 on."""
+    with path.open("rb") as file:
+        file.seek(about.header_offset)
+        head = file.read(_LOCAL_HEADER.size)
+        if len(head) < _LOCAL_HEADER.size or not head.startswith(b"PK\3\4") or about.flag_bits & 1:
+            raise zipfile.BadZipFile(f"{about.filename} is damaged, or needs a password")
+        *_, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(head)
+        file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
+        packed = file.read(about.compress_size)
+    remedy = f"{path} is packed with zstandard, which this Python cannot read: {{}}; or {_convert(path)}"
+    content = unpacked_zstandard(packed, _MOST_MEMBER_BYTES, remedy=remedy)
+    if len(content) <= _MOST_MEMBER_BYTES and zlib.crc32(content) != about.CRC:
+        raise zipfile.BadZipFile(f"bad CRC-32 of {about.filename}")
+    return content
+
+
+def _convert(path: Path) -> str:
+    return f"`inspect log convert {path} --to json --output-dir AS_JSON`, then name the file in AS_JSON"
 
 
 def _decoded(content: bytes, where: str) -> Mapping[str, Json]:

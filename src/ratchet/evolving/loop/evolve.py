@@ -22,7 +22,7 @@ from ratchet.evolving.loop import screens as screening
 from ratchet.evolving.loop import weakest as evidence
 from ratchet.evolving.loop.candidacy import ask, candidate_of, carried, fails_own_check, merged
 from ratchet.evolving.loop.final_report import MOST_TRIES, report
-from ratchet.evolving.loop.parent import parent_of
+from ratchet.evolving.loop.parent import parent_of, task_gains
 from ratchet.evolving.loop.standing import Archived, decided, screened_out
 from ratchet.evolving.race import race as racing
 from ratchet.evolving.race.evaluator import Each, EvaluationPlan, Evaluator, EvaluatorMeans, WantedEvaluation
@@ -192,7 +192,8 @@ class Evolve:
         self._go_on()
         ground, n = self._ground, self._archived.next_n
         incumbent, archived = self._archived.incumbent, self._archived.all
-        parent = parent_of(archived, incumbent, explore=self._run.explore, seed=self._run.seed, n=n)
+        gained = task_gains(archived, self._evaluator.known.values()) if self._run.explore else None
+        parent = parent_of(archived, incumbent, explore=self._run.explore, seed=self._run.seed, n=n, gained=gained)
         runs = self._dev_runs(parent)
         self._tell("asking", candidate=parent)
         workspace = ground.workspace(parent.tree)

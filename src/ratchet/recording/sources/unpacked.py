@@ -102,12 +102,14 @@ def open_plain(path: str) -> io.BufferedReader:
     return io.BufferedReader(Unpacked(path, *_zstandard(path)))
 
 
-def unpacked_zstandard(body: bytes, most: int) -> bytes:
+def unpacked_zstandard(
+    body: bytes, most: int, *, remedy: str = "Content-Encoding zstd needs the extra `zstd` here: {}; or send gzip"
+) -> bytes:
     """At most `most` bytes and one more of a body packed with zstandard. Raises UsageError for a broken one, and where
-    this Python cannot read it."""
+    this Python cannot read it: then it says the remedy, with the command that installs what is missing."""
     module = _zstandard_module()
     if module is None:
-        raise UsageError(f"Content-Encoding zstd needs the extra `zstd` here: {ZSTD_EXTRA}; or send gzip")
+        raise UsageError(remedy.format(ZSTD_EXTRA))
     try:
         if module.__name__ == "zstandard":
             with module.ZstdDecompressor().stream_reader(io.BytesIO(body), read_across_frames=True) as stream:

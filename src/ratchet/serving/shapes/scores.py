@@ -19,6 +19,7 @@ class ScoreAnswerShape(Shape):
     e_value: float = said("The evidence: it is kept at 1/`level`.", of=lambda answer: min(answer.e_value, 1e300))
     level: float = said("Its share of the error budget.")
     next: str = said('The version to run next where the decision is again, else "".')
+    ignored: int = said("Its runs that came after it was decided, and changed nothing.")
 
 
 class ScorePlanShape(Shape):
