@@ -55,7 +55,7 @@ static: $(READY)
 bench: $(BENCH)
 	@for script in $(BENCHMARKS) figures_page; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
-BENCHMARKS := hot_path store hook start learn grouping recall classification report gate statements guard guard_call guard_live sandbox domains clusters scale postgres redis_recall evolve serve secret_forms page overseer watch homes
+BENCHMARKS := hot_path store hook start learn grouping recall classification report gate statements optimizers guard guard_call guard_live sandbox domains clusters scale postgres redis_recall evolve serve secret_forms page overseer watch homes
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak

@@ -307,7 +307,11 @@ def main() -> int:
         some, power = measured(rule, HELPING, worlds)
         figures += [
             at_most(
-                f"{name}: runs of 100 idle proposals with any false keep", falsely(idle), 5, unit="%", baseline=others
+                f"{name}: runs of 100 idle proposals with any false keep, {worlds} worlds",
+                falsely(idle),
+                5,
+                unit="%",
+                baseline=others,
             ),
             at_least(
                 f"{name}: helping ones kept, of the oracle's", power / reached, 0.9, baseline=f"oracle {reached:.2f}"

@@ -49,7 +49,7 @@ CASES = (
     Case("SkillOpt 0.2.0, 50 nights", "skillopt", "skillopt_nights.py", unit="tasks tried"),
     Case("DSPy 3.4.1, COPRO", "dspy", "dspy_run.py"),
     Case("DSPy 3.4.1, COPRO, nothing helps", "dspy", "dspy_run.py", ("idle",)),
-    Case("an autoresearch loop", "", "autoresearch_run.py"),
+    Case("an autoresearch loop, whose score is a loss", "", "autoresearch_run.py"),
 )
 
 

@@ -9,9 +9,20 @@ from pathlib import Path
 import pytest
 
 from ratchet.cli.show_heal import verdict
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 from ratchet.healing.book import HealMeans
-from ratchet.healing.comparison import Arm, ArmRun, Compare, Compared, compare, median_effort, projects, ratio_of
+from ratchet.healing.comparison import (
+    Arm,
+    ArmRun,
+    Compare,
+    Compared,
+    again,
+    begin,
+    compare,
+    median_effort,
+    projects,
+    ratio_of,
+)
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.runtime import unwatched
 from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
@@ -52,6 +63,67 @@ def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(be
     assert first.low <= first.ratio
     assert bench.book.list() == []
     assert not list((bench.home / "beside").iterdir())
+
+
+def test_a_comparison_that_was_cut_short_goes_on_and_runs_nothing_twice(bench: Bench, tmp_path: Path) -> None:
+    for number in range(3):
+        project = tmp_path / "tasks" / f"t{number}" / "project"
+        project.mkdir(parents=True)
+        (project / "calc.py").write_text(WRONG)
+    asked = Compare(folder=tmp_path / "tasks", check=CHECK, seeds=1)
+    whole = compare(asked, bench.book, HealMeans(solver=Learner()), unwatched)
+    name, place = begin(tmp_path / "ab", asked)
+    part = compare(
+        asked, bench.book, HealMeans(solver=Stopped(4)), unwatched, place=place, stopping=lambda: len(made) > 3
+    )
+    assert len(part.runs) == 4
+    assert part.solved("memory", "none").runs == 1
+    broken = Stopped(6)
+    with pytest.raises(Killed):
+        compare(asked, bench.book, HealMeans(solver=broken), unwatched, place=place)
+    held, found_at = again(tmp_path / "ab", name)
+    assert (held, found_at) == (asked, place)
+    found = compare(held, bench.book, HealMeans(solver=Stopped(99)), unwatched, place=place)
+    assert len(made) == 9
+    assert [(each.arm, each.task, each.effort) for each in found.runs] == [
+        (each.arm, each.task, each.effort) for each in whole.runs
+    ]
+    with pytest.raises(NotFound, match=name):
+        again(tmp_path / "ab", "ab0")
+
+
+made: list[str] = []
+"""Tasks that were solved, across processes that die."""
+
+
+class Killed(BaseException):
+    """A process that is gone: nobody catches it."""
+
+
+class Stopped(Learner):
+    """Dies in the run after so many."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def solve(self, job: SolveJob) -> Solved:
+        if len(made) == self.after:
+            raise Killed
+        made.append(job.task.id)
+        return super().solve(job)
+
+
+def test_the_verdict_counts_what_was_solved_before_what_it_took() -> None:
+    def compared(memory: int, none: int, effort: int) -> str:
+        runs = [replace(run("memory", f"{n}", effort), status="passed" if n < memory else "failed") for n in range(20)]
+        runs += [replace(run("none", f"{n}", 10), status="passed" if n < none else "failed") for n in range(20)]
+        return verdict(Compared(tasks=20, seeds=1, runs=tuple(runs), ratios=(ratio_of(runs, "memory", "none"),)))
+
+    assert compared(18, 4, 10).startswith("Memory pays here: with memory 18 of 20 solved, without 4")
+    assert compared(4, 18, 5).startswith("Memory costs here")  # it gives up sooner
+    assert compared(18, 18, 5).startswith("Memory pays here")
+    assert compared(16, 18, 5).startswith("Nothing is proven: with memory 16 of 20 solved, without 18, and less effort")
+    assert compared(18, 18, 10).startswith("Nothing is proven")
 
 
 def run(arm: Arm, task: str, effort: int) -> ArmRun:

@@ -286,7 +286,7 @@ def _task(out: Console, each: TaskFigures) -> None:
 
 
 def _once(score: float) -> str:
-    """What a single run of a task came to: an interval around it would say nothing."""
+    """Word the result of a task's only run: an interval around it would say nothing."""
     return "passed" if score >= 1 else f"partly, {100 * score:.0f} %" if score > 0 else "failed"
 
 

@@ -25,6 +25,7 @@ STYLES = {
 }
 _DIFF_LINES = 24
 _TELLING = 20  # tasks
+_PROVEN = 0.05  # of the sign test over tasks
 _SIGNS = {"passed": ("green", "green"), "dropped": ("dropped", "dim")}
 
 
@@ -173,7 +174,10 @@ def compared(found: Compared) -> None:
         ("cost, USD", [f"{sum(each.cost_usd for each in runs):.2f}" for runs in arms]),
         ("seconds", [f"{sum(each.duration_s for each in runs):.0f}" for runs in arms]),
     ]
-    out.print(f"{number(found.tasks, 'task')}, {number(found.seeds, 'seed')}, the same limits and order in each arm")
+    part = f"; stopped after {len(found.runs)} of {found.planned} runs" if len(found.runs) < found.planned else ""
+    out.print(
+        f"{number(found.tasks, 'task')}, {number(found.seeds, 'seed')}, the same limits and order in each arm{part}"
+    )
     out.print(f"{'':<20}" + "".join(f"{names[arm]:>14}" for arm in ARMS))
     for name, values in rows:
         out.print(f"{name:<20}" + "".join(f"{value:>14}" for value in values))
@@ -187,14 +191,21 @@ def compared(found: Compared) -> None:
 
 def verdict(found: Compared) -> str:
     """Say in a sentence if memory pays here: what was solved, and at what effort."""
-    memory, none = (sum(each.status == "passed" for each in found.of(arm)) for arm in ("memory", "none"))
-    solved = f"with memory {memory} of {len(found.of('memory'))} solved, without {none}"
+    by = found.solved("memory", "none")
+    solved = f"with memory {by.first} of {by.runs} solved, without {by.second}"
     ratio = next(each for each in found.ratios if (each.of, each.over) == ("memory", "none"))
-    if ratio.high is not None and ratio.high < 1:
+    if by.chance <= _PROVEN:
+        said = "pays" if by.better > by.worse else "costs"
+        return f"Memory {said} here: {solved}, for {ratio.ratio:.0%} of the effort."
+    if ratio.high is not None and ratio.high < 1 and by.first >= by.second:
         return f"Memory pays here: {solved}, for {ratio.ratio:.0%} of the effort."
-    if ratio.low > 1:
+    if ratio.low > 1 and by.first <= by.second:
         return f"Memory costs here: {solved}, for {ratio.ratio:.0%} of the effort."
-    more = "" if found.tasks >= _TELLING else f" {number(found.tasks, 'task')} can show only a large effect."
+    few = number(found.tasks, "task")
+    more = "" if found.tasks >= _TELLING else f" {few} can show only a large effect."
+    if (ratio.high is not None and ratio.high < 1) or ratio.low > 1:
+        side = "less" if ratio.ratio < 1 else "more"
+        return f"Nothing is proven: {solved}, and {side} effort alone does not tell which is better.{more}"
     return f"Nothing is proven: {solved}, and the effort may be the same.{more}"
 
 

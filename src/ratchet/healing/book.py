@@ -333,10 +333,9 @@ class EpisodeBook:
         )
 
     @contextmanager
-    def beside(self) -> Iterator[tuple[EpisodeBook, Store]]:
-        """The episodes of a home that is empty and gone afterwards, with the same sandboxes and models: for trials that
-        must neither see nor change what is remembered here."""
-        home = self._home / "beside" / ids.uuid7()
+    def beside(self, at: Path | None = None) -> Iterator[tuple[EpisodeBook, Store]]:
+        """The episodes of a home `at` a place, else of one that is gone afterwards: trials leave this one be."""
+        home = at or self._home / "beside" / ids.uuid7()
         store = SqliteStore(home / "ratchet.db")
         try:
             yield (
@@ -351,7 +350,8 @@ class EpisodeBook:
             )
         finally:
             store.close()
-            remove_tree(home)
+            if at is None:
+                remove_tree(home)
 
     # -- its place -----------------------------------------------------------------------------------------------------
 

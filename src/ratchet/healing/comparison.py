@@ -7,13 +7,17 @@ from __future__ import annotations
 import json
 import random
 import statistics
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from math import isfinite
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from itertools import product
+from math import comb, isfinite
 from pathlib import Path
 from typing import Literal, get_args
 
-from ratchet.errors import UsageError
+from ratchet import ids
+from ratchet.errors import NotFound, UsageError
+from ratchet.files import replace as write_file
 from ratchet.gate.intervals import over_ratio
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode, Memo, Task
@@ -26,6 +30,8 @@ from ratchet.records import Lesson
 
 Arm = Literal["none", "shuffled", "memory"]
 ARMS: tuple[Arm, ...] = get_args(Arm)
+_CUT_SHORT = ("planned", "running", "cancelled")
+_ASKED = "asked.json"
 _PROJECT = "project"  # a folder of a task that holds the project beside what is held back
 
 
@@ -58,6 +64,23 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SolvedTasks:
+    """Runs that two arms solved, of `runs` that both made. `better` and `worse` count tasks: their runs are alike."""
+
+    first: int
+    second: int
+    runs: int
+    better: int
+    worse: int
+
+    @property
+    def chance(self) -> float:
+        """Probability that as many tasks fall to one side where both arms are alike: the exact sign test, two-sided."""
+        n, most = self.better + self.worse, max(self.better, self.worse)
+        return min(1.0, 2 * sum(comb(n, k) for k in range(most, n + 1)) / 2**n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
     """All runs, and how the arms stand to each other."""
 
@@ -65,6 +88,29 @@ class Compared:
     seeds: int
     runs: tuple[ArmRun, ...]
     ratios: tuple[Ratio, ...]
+
+    @property
+    def planned(self) -> int:
+        """Number of runs in all; there are fewer where it was stopped."""
+        return self.tasks * self.seeds * len(ARMS)
+
+    def solved(self, one: Arm, other: Arm) -> SolvedTasks:
+        """Count the runs that two arms solved, of those that both made, and the tasks that one solved more often."""
+        passed = {(each.arm, each.seed, each.task): each.status == "passed" for each in self.runs}
+        more: dict[str, int] = {}
+        first = second = both = 0
+        for arm, seed, task in passed:
+            if arm == one and (other, seed, task) in passed:
+                mine, his = passed[one, seed, task], passed[other, seed, task]
+                first, second, both = first + mine, second + his, both + 1
+                more[task] = more.get(task, 0) + mine - his
+        return SolvedTasks(
+            first=first,
+            second=second,
+            runs=both,
+            better=sum(each > 0 for each in more.values()),
+            worse=sum(each < 0 for each in more.values()),
+        )
 
     def of(self, arm: Arm) -> list[ArmRun]:
         return [each for each in self.runs if each.arm == arm]
@@ -141,36 +187,94 @@ class Compare:
     budget: Budget = field(default_factory=Budget)
 
 
-def compare(asked: Compare, book: EpisodeBook, means: HealMeans, progress: Progress) -> Compared:
+def begin(root: Path, asked: Compare) -> tuple[str, Path]:
+    """The name and the place of a new comparison, with what was asked written down: `again` reads it."""
+    name = f"ab{ids.uuid7().replace('-', '')[:16]}"
+    place = root / name
+    place.mkdir(parents=True, mode=0o700)
+    row = {**asdict(asked), "folder": str(asked.folder.resolve())}
+    write_file(place / _ASKED, json.dumps(row).encode())
+    return name, place
+
+
+def again(root: Path, name: str) -> tuple[Compare, Path]:
+    """The request of a comparison that was cut short, and its place. Raises NotFound, UsageError."""
+    place = root / name
+    try:
+        row = json.loads((place / _ASKED).read_text(encoding="utf-8"))
+        budget = Budget(**row.pop("budget"))
+        return Compare(**{**row, "folder": Path(row["folder"]), "check": tuple(row["check"]), "budget": budget}), place
+    except FileNotFoundError:
+        left = ", ".join(sorted(each.name for each in root.glob("ab*"))) or "none"
+        raise NotFound(f"no comparison {name} was cut short (there is: {left}); begin one with --tasks DIR") from None
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{place / _ASKED} is damaged ({error}); begin anew with --tasks DIR") from error
+
+
+def compare(
+    asked: Compare,
+    book: EpisodeBook,
+    means: HealMeans,
+    progress: Progress,
+    *,
+    place: Path | None = None,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Compared:
     """Run every task `seeds` times in each arm, each arm with a memory that begins empty, in an order that the seed
-    decides and the arms share. Raises UsageError where a task has no check, and what `EpisodeBook.run` raises."""
-    folder, seeds = asked.folder, asked.seeds
-    tasks = projects(folder)
+    decides and the arms share; a task in all arms before the next one, so that what is there at any time can be
+    compared. Raises UsageError where a task has no check, and what `EpisodeBook.run` raises.
+
+    With a `place`, what was done is kept there until all is done: asked the same again with the same place, a run that
+    was killed goes on, and nothing that ended is run twice. `stopping` is asked before each run.
+    """
+    tasks = projects(asked.folder)
     checks = {each: asked.check or _own(each) for each in tasks}
     runs: list[ArmRun] = []
-    total = len(tasks) * seeds * len(ARMS)
-    for seed in range(seeds):
+    total = len(tasks) * asked.seeds * len(ARMS)
+    for seed in range(asked.seeds):
         order = list(tasks)
         random.Random(seed).shuffle(order)  # noqa: S311  (an order, no secret)
-        for arm in ARMS:
-            with book.beside() as (fresh, store):
-                failed: set[tuple[str, str]] = set()
-                for project in order:
-                    name = _name(project, folder)
-                    progress(len(runs), total, f"{arm} {name}")
-                    task = HealRequest(
-                        check=checks[project],
-                        folder=project,
-                        solver=asked.solver,
-                        budget=asked.budget,
-                        seed=seed * 1_000,
-                    )
-                    ended = fresh.run(task, replace(means, memory=_memory(arm, store, seed)))
-                    runs.append(_run(arm, seed, name, ended, failed))
+        with ExitStack() as opened:
+            homes = {
+                arm: opened.enter_context(book.beside(place / f"{seed}-{arm}" if place is not None else None))
+                for arm in ARMS
+            }
+            failed: dict[Arm, set[tuple[str, str]]] = {arm: set() for arm in ARMS}
+            for project, arm in product(order, ARMS):
+                if stopping():
+                    return _compared(len(tasks), asked.seeds, runs)
+                fresh, store = homes[arm]
+                progress(len(runs), total, _live(runs))
+                request = HealRequest(
+                    check=checks[project],
+                    folder=project,
+                    solver=asked.solver,
+                    budget=asked.budget,
+                    seed=seed * 1_000,
+                )
+                ended = _ended(fresh, request, replace(means, memory=_memory(arm, store, seed)))
+                runs.append(_run(arm, seed, _name(project, asked.folder), ended, failed[arm]))
     progress(total, total, "")
+    return _compared(len(tasks), asked.seeds, runs)
+
+
+def _ended(book: EpisodeBook, request: HealRequest, means: HealMeans) -> Episode:
+    """The episode of a task, from where it stands: ended already, cut short, or not begun."""
+    for held in book.list(folder=request.folder, limit=1):
+        return book.resume(held.id, means) if held.status in _CUT_SHORT else held
+    return book.run(request, means)
+
+
+def _live(runs: Sequence[ArmRun]) -> str:
+    """Tell the state so far in the few letters of a live line."""
+    memory, none = (sum(each.status == "passed" for each in runs if each.arm == arm) for arm in ("memory", "none"))
+    return f"{memory} with, {none} without memory"
+
+
+def _compared(tasks: int, seeds: int, runs: Sequence[ArmRun]) -> Compared:
     pairs: list[tuple[Arm, Arm]] = [("memory", "none"), ("shuffled", "none"), ("memory", "shuffled")]
     ratios = tuple(ratio_of(runs, of, over) for of, over in pairs)
-    return Compared(tasks=len(tasks), seeds=seeds, runs=tuple(runs), ratios=ratios)
+    return Compared(tasks=tasks, seeds=seeds, runs=tuple(runs), ratios=ratios)
 
 
 def ratio_of(runs: Sequence[ArmRun], of: Arm, over: Arm) -> Ratio:

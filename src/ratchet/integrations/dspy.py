@@ -63,7 +63,7 @@ class ProvenOptimizer(Generic[_Program]):
 
 
 def _candidates(compiled: object) -> list[object]:
-    """What an optimizer returned, and the other programs that it scored, the best first."""
+    """The program that an optimizer returned, then the others that it scored, the best first."""
     found = [compiled]
     scored = [each for each in getattr(compiled, "candidate_programs", None) or () if isinstance(each, Mapping)]
     for each in sorted(scored, key=lambda row: -float(row.get("score", 0.0))):

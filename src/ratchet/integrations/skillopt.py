@@ -34,7 +34,7 @@ _CHECKING = ("val", "holdout")  # SkillOpt-Sleep's names of the split that its o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillGateResult:
-    """What SkillOpt's trainer goes on with, in its own names (`skillopt.evaluation.gate.GateResult`)."""
+    """Answer to SkillOpt's trainer, in its own names (`skillopt.evaluation.gate.GateResult`)."""
 
     action: Literal["accept_new_best", "reject"]
     current_skill: str

@@ -65,7 +65,7 @@ def task_gains(archive: Iterable[Candidate], made: Iterable[Evaluation]) -> Task
 
 
 def _leads(versions: Sequence[Candidate], gained: TaskGains) -> dict[str, float]:
-    """How many tasks each version leads; those that several lead are shared out."""
+    """Count the tasks that each version leads; those that several lead are shared out."""
     worth: dict[str, dict[str, float]] = {}
     for each in versions:  # an incumbent comes before what was measured against it
         shrunk = {task: total / (count + TASK_PATIENCE) for task, (total, count) in gained.get(each.id, {}).items()}

@@ -50,6 +50,7 @@ class ComparisonShape(Shape):
 
     tasks: int = said("Tasks compared.")
     seeds: int = said("Runs of each task in each arm.")
+    planned: int = said("Runs in all; there are fewer in `runs` where it was stopped.")
     arms: dict[str, ArmTotalsShape] = said(
         "The arms none, shuffled and memory.", of=lambda found: {arm: found.of(arm) for arm in ARMS}
     )
