@@ -77,7 +77,7 @@ class SolvedTasks:
     def chance(self) -> float:
         """Probability that as many tasks fall to one side where both arms are alike: the exact sign test, two-sided."""
         n, most = self.better + self.worse, max(self.better, self.worse)
-        return min(1.0, 2 * sum(comb(n, k) for k in range(most, n + 1)) / 2**n)
+        return min(1.0, 2 * sum(comb(n, k) for k in range(most, n + 1)) / float(2**n))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
