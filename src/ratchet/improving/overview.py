@@ -106,9 +106,7 @@ def look(
         patterns=len(patterns.rows),
         lessons=states.get("active", 0),
         candidates=states.get("candidate", 0),
-        waiting=tuple(each for each in listed(store, states=["candidate"]) if each.worked >= PROVEN_SESSIONS)[
-            :_WAITING
-        ],
+        waiting=tuple(listed(store, states=["candidate"], worked=PROVEN_SESSIONS, limit=_WAITING)),
         commands=tuple(each for each in fails_by(store, "command", since=within.since) if each.failures)[:_TOP],
         projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,

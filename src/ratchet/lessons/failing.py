@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
@@ -182,12 +182,12 @@ def _counted(store: Store, within: Window) -> dict[str, int]:
         rows = store.sum_by("signature_sums", ("signature",), ("n",), {"agent": ALL})
     else:
         rows = store.sum_by("tallies", ("signature",), ("n",), {"hour": (">=", int(within.since // _HOUR_S))})
-    counts = {row["signature"]: whole_in(row, "n") for row in rows}
+    counts = {row["signature"]: row["n"] for row in rows}
     found: dict[str, int] = {}
     for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ()):
         if count := counts.get(row["signature"]) if row["kind"] not in EXCUSED else None:
             pattern = str(row["pattern"])
-            found[pattern] = found.get(pattern, 0) + count
+            found[pattern] = found.get(pattern, 0) + cast("int", count)
     return found
 
 

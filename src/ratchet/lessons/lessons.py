@@ -144,11 +144,16 @@ def show(store: Store, lesson_id: str) -> Lesson:
 
 
 def listed(
-    store: Store, *, states: Collection[LessonState] = STATES, project: str | None = None, limit: int | None = None
+    store: Store,
+    *,
+    states: Collection[LessonState] = STATES,
+    project: str | None = None,
+    worked: int = 0,
+    limit: int | None = None,
 ) -> list[Lesson]:
     """Lessons in these states, active ones first, then by what they save. `project` keeps those that count in
-    that folder: its own and global ones."""
-    where: Where = {"state": ("in", list(states))}
+    that folder: its own and global ones; `worked` those that so many sessions saw work."""
+    where: Where = {"state": ("in", list(states)), **({"worked": (">=", worked)} if worked else {})}
     rows = store.find("lessons", where).rows
     if project is not None:
         from ratchet.lessons.repositories import known_as

@@ -5,11 +5,11 @@ Cost is everything; waste is the part of it that failures, failures repeated and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, reduce
 from operator import add
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
 from ratchet.errors import UsageError
 from ratchet.records import Json, Row, text_in, whole_in
@@ -68,46 +68,11 @@ class Costs:
 
 
 _TOKENS = ("given", "stored", "cached", "made", "unsplit", "stored_hour")  # the last ones are among the stored
-
-
-@dataclass(slots=True)
-class _Used:
-    """Sums of one name. `priced` tells whether any price is known, or any tokens are there to be priced."""
-
-    calls: int = 0
-    counts: Sequence[float] = (0,) * len(_TOKENS)
-    usd: float = 0.0
-    priced: bool = False
-    unpriced: int = 0
-    duration_s: float = 0.0
-    wasted_s: float = 0.0
-
-    def add(self, calls: int, counts: Sequence[float], usd: float | None, duration_s: float, wasted_s: float) -> None:
-        self.calls += calls
-        self.counts = tuple(map(add, self.counts, counts))
-        self.duration_s += duration_s
-        self.wasted_s += wasted_s
-        if usd is None:
-            self.unpriced += int(sum(counts[:-1]))
-        else:
-            self.usd += usd
-            self.priced = self.priced or usd > 0 or any(counts)
-
-    def join(self, other: _Used) -> None:
-        self.add(other.calls, other.counts, other.usd if other.priced else 0.0, other.duration_s, other.wasted_s)
-        self.unpriced += other.unpriced
-        self.priced = self.priced or other.priced
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Everything that was used of one name, and the waste among it."""
-
-    whole: _Used = field(default_factory=_Used)
-    waste: _Used = field(default_factory=_Used)
-
-    def cost(self, name: str) -> Cost:
-        return _cost(name, self.whole, self.waste)
+_Used: TypeAlias = "tuple[float, ...]"
+"""Sums of one name: those of `_SUMS`, the money as far as it is known; how many tokens have no price, and of how many
+rows it is known."""
+_NOTHING: _Used = (0,) * (len(_SUMS) + 2)
+_USD = _SUMS.index("cost_usd")
 
 
 def costs(
@@ -124,33 +89,42 @@ def costs(
     if by not in get_args(CostBy):
         raise UsageError(f"no cost by {by!r}; there are {', '.join(get_args(CostBy))}")
     rows, column = _rows(store, by, {} if project is None else {"project": project}, since, until)
-    name_of = _names(store, by, rows, column)
-    named: dict[str, _Sums] = {}
-    wasted: dict[str, _Sums] = {}
+    name_of = _names(store, by, column)
+    parts: dict[tuple[str, str], _Used] = {}
     for row in rows:  # a hundred thousand where there are ten thousand patterns
-        calls, *counts, said, duration_s, wasted_s = cast("list[float]", [row[name] for name in _SUMS])
-        usd = said or prices.priced(text_in(row, "model"), *counts)
-        used = (int(calls), counts, usd, duration_s, wasted_s)
-        name, waste = name_of(row), text_in(row, "waste")
-        sums = named.get(name) or named.setdefault(name, _Sums())
-        sums.whole.add(*used)
-        if waste:
-            sums.waste.add(*used)
-            wasted.setdefault(waste, _Sums()).whole.add(*used)
-    total = _Sums()
-    for sums in named.values():
-        total.whole.join(sums.whole)
-        total.waste.join(sums.waste)
-    found = [sums.cost(name) for name, sums in named.items()]
+        used, key = _used(row, prices), (name_of(row), text_in(row, "waste"))
+        held = parts.get(key)
+        parts[key] = used if held is None else _plus(held, used)
+    whole: dict[str, _Used] = {}
+    waste: dict[str, _Used] = {}
+    causes: dict[str, _Used] = {}
+    for (name, cause), used in parts.items():
+        for sums, of in ((whole, name), (waste, name), (causes, cause))[: 3 if cause else 1]:
+            held = sums.get(of)
+            sums[of] = used if held is None else _plus(held, used)
+    found = [_cost(name, used, waste.get(name, _NOTHING)) for name, used in whole.items()]
     found.sort(key=lambda each: (-(each.cost_usd or 0), -each.tokens.total, each.name))
     if by == "day":
         found.sort(key=lambda each: each.name)
     return Costs(
         by=by,
-        total=total.cost(""),
+        total=_cost("", reduce(_plus, whole.values(), _NOTHING), reduce(_plus, causes.values(), _NOTHING)),
         rows=tuple(found),
-        waste=tuple(_cost(name, sums.whole, sums.whole) for name, sums in wasted.items()),
+        waste=tuple(_cost(cause, used, used) for cause, used in causes.items()),
     )
+
+
+def _used(row: Row, prices: Prices) -> _Used:
+    """What a row of sums says was used, with its money."""
+    calls, *counts, said, duration_s, wasted_s = cast("list[float]", [row[name] for name in _SUMS])
+    usd = said or prices.priced(text_in(row, "model"), *counts)
+    if usd is None:
+        return (calls, *counts, 0.0, duration_s, wasted_s, sum(counts[:-1]), 0)
+    return (calls, *counts, usd, duration_s, wasted_s, 0, usd > 0 or any(counts))
+
+
+def _plus(one: _Used, other: _Used) -> _Used:
+    return tuple(map(add, one, other))
 
 
 def words_of(store: Store, found: Costs, limit: int) -> dict[str, str]:
@@ -185,13 +159,12 @@ def _newest(store: Store) -> float:
     return (whole_in(newest[0], "hour") + 1) * _HOUR_S if newest else 0.0
 
 
-def _names(store: Store, by: CostBy, rows: Iterable[Row], column: str) -> Callable[[Row], str]:
+def _names(store: Store, by: CostBy, column: str) -> Callable[[Row], str]:
     if by == "day":
         return lambda row: _day(whole_in(row, column) // (24 if column == "hour" else 1))
     if by != "pattern":
         return lambda row: text_in(row, column)
-    wanted: list[Json] = [*{text_in(row, column) for row in rows} - {""}]
-    held = store.find("signatures", {"signature": ("in", wanted)}).rows
+    held = store.sum_by("signatures", ("signature", "pattern"), ())
     patterns = {text_in(row, "signature"): text_in(row, "pattern") for row in held}
     return lambda row: patterns.get(text_in(row, column), "")
 
@@ -203,18 +176,26 @@ def _day(day: int) -> str:
     return datetime.fromtimestamp(day * _DAY_S, UTC).date().isoformat()
 
 
-def _cost(name: str, held: _Used, wasted: _Used) -> Cost:
-    tokens = Tokens(**dict(zip(_TOKENS, map(int, held.counts), strict=True)))
-    known = held.priced or not tokens.total
+def _cost(name: str, used: _Used, wasted: _Used) -> Cost:
+    calls, given, stored, cached, made, unsplit, stored_hour, usd, duration_s, wasted_s, unpriced, priced = used
+    tokens = Tokens(
+        given=int(given),
+        stored=int(stored),
+        stored_hour=int(stored_hour),
+        cached=int(cached),
+        made=int(made),
+        unsplit=int(unsplit),
+    )
+    known = priced or not tokens.total
     return Cost(
         name=name,
-        calls=held.calls,
+        calls=int(calls),
         tokens=tokens,
-        cost_usd=held.usd if known else None,
-        unpriced=held.unpriced,
-        duration_s=held.duration_s,
-        wasted_calls=wasted.calls,
-        wasted_tokens=int(sum(wasted.counts[:-1])),
-        wasted_usd=wasted.usd if known else None,
-        wasted_s=held.wasted_s,
+        cost_usd=usd if known else None,
+        unpriced=int(unpriced),
+        duration_s=duration_s,
+        wasted_calls=int(wasted[0]),
+        wasted_tokens=int(sum(wasted[1 : len(_TOKENS)])),
+        wasted_usd=float(wasted[_USD]) if known else None,
+        wasted_s=wasted_s,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
@@ -79,18 +79,20 @@ def tallied(
 def _add_sums(store: Store, found: dict[str, Tallied], pattern_of: Mapping[str, str], where: Where) -> None:
     names = ("n", "tokens", "duration_s", "sessions", "min:min_at", "max:max_at")
     for row in store.sum_by("signature_sums", ("signature",), names, where):
-        signature = str(row["signature"])
-        pattern = pattern_of.get(signature)
+        pattern = pattern_of.get(str(row["signature"]))
         if pattern is None or not row["n"]:
             continue
+        signature, n, tokens, duration_s, sessions, first, last = cast(
+            "tuple[str, int, float, float, int, float, float]", row.values()
+        )
         held = found[pattern]
         held.signatures.append(signature)
-        held.count += whole_in(row, "n")
-        held.tokens += number_in(row, "tokens")
-        held.duration_s += number_in(row, "duration_s")
-        held.sessions += whole_in(row, "sessions")
-        held.first_seen = min(held.first_seen, number_in(row, "min:min_at"))
-        held.last_seen = max(held.last_seen, number_in(row, "max:max_at"))
+        held.count += n
+        held.tokens += tokens
+        held.duration_s += duration_s
+        held.sessions += sessions
+        held.first_seen = min(held.first_seen, first)
+        held.last_seen = max(held.last_seen, last)
 
 
 def _add_sessions(store: Store, found: dict[str, Tallied], agent: str | None) -> None:

@@ -106,8 +106,7 @@ def triage_several(given: Form, chosen: Ids, runtime: Operations) -> Response:
 def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
     """One pattern: its messages, trend, what fixed it, sessions, what people decided."""
     runtime = held.runtime
-    known = held.glance.at(runtime.store, runtime.correlations, "correlations", late=True)
-    detail = runtime.pattern(pattern_id, known=known)
+    detail = runtime.pattern(pattern_id, known=())
     days = every_day(detail.days, until=min(time.time(), detail.pattern.last_seen + _DAY_S))
     group = str(group_of(detail.pattern.kind))
     columns = [Drawn(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
@@ -124,6 +123,15 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         mutes=_MUTES,
         here=here(request),
     )
+
+
+@router.get("/ui/patterns/{pattern_id}/together", dependencies=[READS])
+def together(pattern_id: str, request: Request, held: Shared) -> Response:
+    """The patterns of other agents that come together with one: all are compared, which takes longer than its page."""
+    runtime = held.runtime
+    known = held.glance.at(runtime.store, runtime.correlations, "correlations", late=True)
+    detail = runtime.pattern(pattern_id, known=known)
+    return drawn(request, "together.html", held=detail.pattern, rows=detail.correlated)
 
 
 @router.post("/ui/patterns/{pattern_id}/triage", dependencies=[WRITES])
