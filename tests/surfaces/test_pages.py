@@ -457,3 +457,14 @@ def test_the_home_of_the_demo_has_something_on_every_page_that_needs_no_sandbox(
         assert (page.status_code, 'class="empty"' in page.text) == (200, False), path
     trial = client.get(f"/ui/trials/{runtime.trials.list()[0].id}", headers=HTML).text
     assert "max_retries 0 -&gt; 2 (support)" in trial
+
+
+def test_what_comes_together_with_a_pattern_is_compared_after_its_page(runtime: Runtime) -> None:
+    runtime.learn([HISTORY / "a-monday.jsonl"])
+    client = browser(runtime)
+    found = runtime.patterns()[0].id
+    assert f'hx-get="/ui/patterns/{found}/together"' in client.get(f"/ui/patterns/{found}", headers=HTML).text
+    page = client.get(f"/ui/patterns/{found}/together", headers=HTML)
+    assert page.status_code == 200
+    assert "No other agent fails at anything" in page.text
+    assert client.get("/ui/patterns/nothing/together", headers=HTML).status_code == 404
