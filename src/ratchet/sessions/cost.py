@@ -115,7 +115,7 @@ def costs(
 
 
 def _used(row: Row, prices: Prices) -> _Used:
-    """What a row of sums says was used, with its money."""
+    """Price what a row of sums says was used."""
     calls, *counts, said, duration_s, wasted_s = cast("list[float]", [row[name] for name in _SUMS])
     usd = said or prices.priced(text_in(row, "model"), *counts)
     if usd is None:
