@@ -26,6 +26,7 @@ LEAN = {
     "failures.circles",
     "failures.excerpt",
     "failures.expressions",
+    "failures.failed_tests",
     "failures.features",
     "failures.intent",
     "failures.ours",

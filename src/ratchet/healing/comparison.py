@@ -123,8 +123,8 @@ class NoMemory:
         del texts, task
         return ()
 
-    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
-        del solver, signature, task
+    def memos(self, solver: str, signature: str, task: Task, tests: Sequence[str] = ()) -> tuple[Memo, ...]:
+        del solver, signature, task, tests
         return ()
 
     def distill(self, episode: Episode) -> tuple[str, ...]:
@@ -148,10 +148,10 @@ class ShuffledMemory:
         dice = random.Random(f"{self._seed} {task.id}")  # noqa: S311  (a placebo, no secret)
         return tuple(dice.sample(others, min(len(real), len(others))))
 
-    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
+    def memos(self, solver: str, signature: str, task: Task, tests: Sequence[str] = ()) -> tuple[Memo, ...]:
         from ratchet.healing.solvers.repair import misled  # with its templates, which few commands need
 
-        real = self._real.memos(solver, signature, task)
+        real = self._real.memos(solver, signature, task, tests)
         notes = sorted({json.dumps(dict(each.note), sort_keys=True) for each in real})
         if len(notes) < 2:
             return ()

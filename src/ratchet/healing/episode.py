@@ -150,7 +150,7 @@ class Memo:
     """Note that a solver made of an edit that passed, with the failure that it fixed.
 
     Kept by the loop and handed back to the same solver (what `auto` passed on counts as both's): those of the same
-    signature first, then the newest.
+    signature first, then those of the same tests, then the newest.
     """
 
     solver: str
@@ -161,6 +161,8 @@ class Memo:
     template: str = ""
     project: str = ""
     at: float = 0.0
+    tests: tuple[str, ...] = ()
+    """Tests that failed, as `failures.failed_tests` names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

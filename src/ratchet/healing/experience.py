@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import cast
 
 from ratchet.errors import Conflict
+from ratchet.failures.failed_tests import MOST, name_of, names_of
 from ratchet.failures.redaction.text import clean, redact
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
@@ -50,9 +51,10 @@ class Experience:
                 found |= {each.id: each.lesson for each in recalled.lessons if each.id not in found}
         return tuple(found.values())[:LESSONS]
 
-    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]:
-        """Edits of this solver that passed in other tasks, those of the same signature first."""
-        return tuple(episodes.memos(self._store, solver, signature=signature, but=task.id))
+    def memos(self, solver: str, signature: str, task: Task, tests: Sequence[str] = ()) -> tuple[Memo, ...]:
+        """Edits of this solver that passed: those of the same signature first, then those that mended one of the tests
+        that fail, then those of other tasks."""
+        return tuple(episodes.memos(self._store, solver, signature=signature, but=task.id, tests=tests))
 
     def distill(self, episode: Episode) -> tuple[str, ...]:
         """Write what an ended episode teaches; return the ids of its lessons. Doing it again changes nothing."""
@@ -80,6 +82,7 @@ class Experience:
                 return lesson_id
             tasks = _with(held.get("tasks"), episode.task.id)
             works = row.pop("works")
+            row["keys"] = keys = _merged(held.get("keys"), _names(episode))
             row["pattern"] = str((self._store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
             row |= {
                 "evidence": evidence,
@@ -90,10 +93,14 @@ class Experience:
             }
             row = {**row, **held, **{name: row[name] for name in ("evidence", "tasks", "projects", "tried", "worked")}}
             row["updated_at"] = time.time()
-            if held.get("state", row["state"]) == "candidate" and works and len(tasks) >= PROVEN_SESSIONS:
+            # The bug came back, and the change mended it again: it is no chance that it did.
+            again = len(evidence) >= PROVEN_SESSIONS and bool(keys) and episode.attempts[-1].standing == "sure"
+            proven = len(tasks) >= PROVEN_SESSIONS or again
+            if held.get("state", row["state"]) == "candidate" and works and proven:
                 row["state"] = "active"
             if not self._store.swap("lessons", lesson_id, whole_in(held, "revision"), row):
                 raise Conflict(f"lesson {lesson_id} was changed by another process; resume the episode")
+            self._store.insert_new("answers", [{"key": key, "lesson_id": lesson_id} for key in keys])
             note(self._store, "lesson", lesson_id, "distilled", time.time(), episode=episode.id)
         return lesson_id
 
@@ -179,5 +186,17 @@ def _doubted(episode: Episode) -> str:
 
 
 def _with(held: Json, value: str) -> list[Json]:
-    found: list[Json] = [*sorted({*map(str, held if isinstance(held, list) else []), value})]
+    return _merged(held, [value])
+
+
+def _merged(held: Json, values: Sequence[str]) -> list[Json]:
+    found: list[Json] = [*sorted({*map(str, held if isinstance(held, list) else []), *values})]
     return found
+
+
+def _names(episode: Episode) -> list[str]:
+    """The tests that failed, and the places where the program broke: what is found when they fail again."""
+    first = episode.first
+    assert first is not None
+    told = first.tests.failed_ids if first.tests is not None else ()
+    return list(dict.fromkeys([*map(name_of, told), *names_of(first.output)]))[:MOST]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
+from ratchet.failures.failed_tests import MOST, name_of
 from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
@@ -25,7 +26,7 @@ from ratchet.healing.planning.steps import for_step, so_far
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
 from ratchet.ports import Sandbox, Store, Workspace
-from ratchet.records import Lesson
+from ratchet.records import Json, Lesson
 from ratchet.sandbox.command import FileChange, Limits
 
 _FLAKES_SHOWN = 5
@@ -51,7 +52,7 @@ class Memory(Protocol):
 
     def lessons(self, texts: Sequence[str], task: Task) -> tuple[Lesson, ...]: ...
 
-    def memos(self, solver: str, signature: str, task: Task) -> tuple[Memo, ...]: ...
+    def memos(self, solver: str, signature: str, task: Task, tests: Sequence[str] = ()) -> tuple[Memo, ...]: ...
 
     def distill(self, episode: Episode) -> tuple[str, ...]: ...
 
@@ -171,7 +172,14 @@ class HealLoop:
             seed=self._episode.seed + n,
             lessons=tuple(each.id for each in lessons),
         )
-        about = {"faced_kind": failure.kind, "faced_template": failure.template, "task": task.id, "folder": task.folder}
+        failing = _failing(failure)
+        about: dict[str, Json] = {
+            "faced_kind": failure.kind,
+            "faced_template": failure.template,
+            "faced_tests": [*failing],
+            "task": task.id,
+            "folder": task.folder,
+        }
         episodes.keep(ground.store, attempt, "started", **about)
         ground.purse.attempt = attempt.n
         self._tell("attempting", attempt=attempt)
@@ -190,7 +198,7 @@ class HealLoop:
             candidates=self._episode.budget.candidates,
             lessons=lessons,
             tried=self._finished(),
-            memos=ground.memory.memos(self._episode.solver, failure.signature, task),
+            memos=ground.memory.memos(self._episode.solver, failure.signature, task, failing),
             donors=ground.donors,
             seed=attempt.seed,
             limits=replace(ground.limits, wall_s=max(1.0, ground.purse.seconds_left())),
@@ -349,6 +357,12 @@ class HealLoop:
         self._ground.told(
             HealMoment(what=what, episode=self._episode, attempt=attempt, verdict=verdict, lessons=lessons, text=text)
         )
+
+
+def _failing(verdict: Verdict) -> tuple[str, ...]:
+    """The tests that fail, by the names under which what healed them is found again."""
+    told = verdict.tests.failed_ids if verdict.tests is not None else ()
+    return tuple(dict.fromkeys(map(name_of, told)))[:MOST]
 
 
 def _effect(before: Verdict, after: Verdict) -> str:

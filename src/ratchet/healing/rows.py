@@ -137,10 +137,10 @@ def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[At
     return [each for each in (record_of(Attempt, row) for row in rows) if dropped or each.status != "dropped"]
 
 
-def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
+def memos(store: Store, solver: str, *, signature: str, but: str, tests: Sequence[str] = ()) -> list[Memo]:
     """Read what a solver (or one that works for it, or it for) asked to be remembered of attempts that passed: those
-    that faced the same signature first (in whichever task: the failure is back), then the newest of tasks other than
-    `but`."""
+    that faced the same signature first (in whichever task: the failure is back), then those that mended one of these
+    tests, then the newest of tasks other than `but`."""
     where: dict[str, Json | tuple[str, Json]] = {
         "solver": ("in", [solver, *_TOLD.get(solver, ())]),
         "status": "passed",
@@ -149,7 +149,9 @@ def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
     found: list[Memo] = []
     for row in rows:
         said = row.get("memo")
-        own = row.get("task") == but and row.get("faced") != signature
+        mended = tuple(map(str, cast("list[Json]", row.get("faced_tests") or [])))
+        back = row.get("faced") == signature or not set(tests).isdisjoint(mended)
+        own = row.get("task") == but and not back
         if not isinstance(said, dict) or not said or own:
             continue
         found.append(
@@ -162,9 +164,10 @@ def memos(store: Store, solver: str, *, signature: str, but: str) -> list[Memo]:
                 project=str(row.get("folder") or ""),
                 note=said,
                 at=number_in(row, "started_at"),
+                tests=mended,
             )
         )
-    found.sort(key=lambda each: (each.signature != signature, -each.at))
+    found.sort(key=lambda each: (each.signature != signature, set(tests).isdisjoint(each.tests), -each.at))
     return found[:MEMOS]
 
 

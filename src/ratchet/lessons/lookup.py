@@ -126,10 +126,11 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
-    """Lessons for the findings of an output, in the order in which it shows them."""
+    """Lessons for the tests that fail and the findings of an output, in the order in which it shows them."""
     from ratchet.failures.diagnostics import keys_of
+    from ratchet.failures.failed_tests import names_of
 
-    keys = keys_of(message)
+    keys = [*names_of(message), *keys_of(message)]
     try:
         found = _select(home, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:

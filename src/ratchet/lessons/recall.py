@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
+from ratchet.failures.failed_tests import names_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
@@ -187,8 +188,9 @@ def _counted(store: Store, where: Where) -> int:
 
 
 def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
-    """Mined lessons for the findings that the text shows, in their order."""
-    keys = list(dict.fromkeys([*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text)]))
+    """Lessons for the tests that fail and the findings that the text shows, in their order."""
+    findings = (*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text))
+    keys = list(dict.fromkeys([*names_of(text), *findings]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from ratchet.failures.failed_tests import name_of
 from ratchet.healing.episode import Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.pytest import INSIDE
@@ -44,6 +45,7 @@ _JUDGED = 4  # patches shown to the full check
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
+_EXACT = 8  # edits that are made again before any other
 _HINTED = 12  # suspect lines that are passed on
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
@@ -77,7 +79,8 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """A search to run. `signature` is that of the failure: memos that carry it come first, as they are."""
+    """A search to run. `signature` is that of the failure: memos that carry it, or mended a failing test, come
+    first, as they are."""
 
     check: tuple[str, ...]
     candidates: int = 2_000
@@ -241,7 +244,7 @@ def search(
         "quarantined": list(asked.quarantined),
         "donors": dict(asked.donors),
         "given": {path: content.hex() for path, content in asked.given.items()},
-        **remembered(asked.memos, asked.signature),
+        **remembered(asked.memos, asked.signature, tests=asked.failing),
     }  # fmt: skip
     wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
     command = Command(
@@ -271,10 +274,12 @@ class _Notes:
                 self._note(str(said["note"])[:200])
 
 
-def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
-    """Collect what the search is told of earlier successes: the edits that fixed this very failure, the newest first,
-    and the classes of all of them."""
+def remembered(memos: Sequence[Memo], signature: str, *, tests: Sequence[str] = ()) -> dict[str, Json]:
+    """Collect what the search is told of earlier successes: the edits that fixed this very failure, then those that
+    mended one of these tests, the newest first, and the classes of all of them."""
+    failing = frozenset(map(name_of, tests))
     exact: list[Json] = []
+    same: list[Json] = []
     memory: list[Json] = []
     known: set[tuple[str, str]] = set()
     for memo in sorted(memos, key=lambda each: each.at, reverse=True)[:_REMEMBERED]:
@@ -283,11 +288,13 @@ def remembered(memos: Sequence[Memo], signature: str) -> dict[str, Json]:
             continue
         if signature and memo.signature == signature and marks not in exact:
             exact.append(marks)
+        elif not failing.isdisjoint(memo.tests) and marks not in same:
+            same.append(marks)
         once = (memo.task, json.dumps(marks, sort_keys=True))
         if once not in known:  # a failure that comes back again and again is one program's
             known.add(once)
             memory += _classes(memo)
-    return {"exact": exact[:8], "memory": memory}
+    return {"exact": [*exact, *(each for each in same if each not in exact)][:_EXACT], "memory": memory}
 
 
 def shuffled(memos: Sequence[Memo]) -> list[Memo]:
