@@ -13,6 +13,7 @@ import pytest
 from ratchet.failures.failed_tests import MOST, name_of, names_of
 from ratchet.healing.book import HealRequest
 from ratchet.healing.episode import Budget, Episode
+from ratchet.healing.report import markdown
 from ratchet.lessons.lookup import matching
 from ratchet.runtime import Runtime
 from support.healing import needs_sandbox
@@ -91,6 +92,9 @@ def bug(home: Path, tmp_path: Path) -> Bug:
 def test_a_bug_that_comes_back_is_known_to_pytest_to_hooks_and_to_the_next_run(bug: Bug) -> None:
     first = bug.heal()
     assert first.status == "passed", first.reason
+    assert first.first is not None
+    assert f"{sys.version_info.major}.{sys.version_info.minor}." in first.first.python, "the interpreter is named"
+    assert "run under Python" in markdown(first)
     assert first.attempts[-1].standing == "sure", first.attempts[-1].evidence
 
     # The same test fails, and says something else.

@@ -128,6 +128,8 @@ class Verdict:
     """The limit that ended the check (`confinement.Killed`)."""
     isolation: str = ""
     duration_s: float = 0.0
+    python: str = ""
+    """Version and folder of the interpreter that ran the tests, where they are told one by one: `3.11.7 in .venv`."""
     beside: int = 0
     """Tests beside the check's own that passed before and pass still."""
     step: int = 0

@@ -25,13 +25,19 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     head = f"Episode {_code(episode.id)}, attempts: {len(episode.attempts)}, {spent}, solver {_code(episode.solver)}."
     parts = [
         f"# {_HEADS.get(episode.status, 'Not healed')}",
-        f"Check: {_code(shlex.join(episode.task.check))}\n\n{head}",
+        f"Check: {_code(shlex.join(episode.task.check))}{_python(episode)}\n\n{head}",
         quoted(redact(episode.reason)) if episode.reason else "",
         _flakes(episode),
         _change(passed) if passed is not None else _tried(episode),
         _siblings(siblings),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _python(episode: Episode) -> str:
+    """Say under which interpreter the tests ran: another one than a person's may lack what theirs has."""
+    ran = episode.first.python if episode.first is not None else ""
+    return f", run under Python {_code(ran)}" if ran else ""
 
 
 def _change(attempt: Attempt) -> str:

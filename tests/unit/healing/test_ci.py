@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import UsageError
-from ratchet.healing.episode import Attempt, Budget, Episode, Flake, Task
+from ratchet.healing.episode import Attempt, Budget, Episode, Flake, Task, Verdict
 from ratchet.healing.judges.verdicts import counted
 from ratchet.healing.junit import failed_in
 from ratchet.healing.report import markdown
@@ -64,9 +64,11 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     held = Episode(
         id="e1", task=task, number=1, status="passed", budget=Budget(), attempts=(last,),
         flakes=(Flake(test="t.py::x", failed=1, runs=4),),
+        first=Verdict(passed=False, score=0.0, python="3.12.1 in .venv"),
     )  # fmt: skip
     said = markdown(held)
     assert "# Healed" in said
+    assert "Check: `pytest -q`, run under Python `3.12.1 in .venv`" in said
     assert "**sure**: `3 tests`" in said
     assert "`t.py::x` failed in 1 of 4 runs" in said
     assert "\n````\n+```\n+# x\n````" in said

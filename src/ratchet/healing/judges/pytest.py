@@ -30,6 +30,7 @@ from ratchet.sandbox.command import Command, FileChange, Limits, Ran, View
 INSIDE = Path(__file__).parent / "inside"
 _SETTINGS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
 _MOST_MOUNTS = 400
+_PYTHON_CHARS = 300
 _PASSED = ("passed", "xfailed", "xpassed")
 
 
@@ -113,6 +114,7 @@ class _Graded:
     output: str
     shadows: tuple[str, ...]
     missing: bool
+    python: str
     apart: _Told | None
     together: _Told | None
 
@@ -131,6 +133,7 @@ def _read(ran: Ran, token: str) -> _Graded | None:
         output=output,
         shadows=tuple(map(str, answer.get("shadows", ()))),
         missing=bool(answer.get("missing")),
+        python=str(answer.get("python", ""))[:_PYTHON_CHARS],
         apart=_told(answer.get("apart")),
         together=_told(answer.get("together")),
     )
@@ -186,6 +189,7 @@ class _Judged:
             tests=tests,
             isolation=self.ran.isolation,
             duration_s=self.ran.wall_s,
+            python=graded.python,
         )
 
     def _merged(self, graded: _Graded) -> tuple[dict[str, str], RunnerCounts]:
@@ -252,7 +256,8 @@ class _Judged:
             duration_s=self.ran.wall_s,
         )
         told = self.graded.together if self.graded is not None else None
-        verdict = replace(verdict, reads=told.reads if told is not None else None)
+        python = self.graded.python if self.graded is not None else ""
+        verdict = replace(verdict, reads=told.reads if told is not None else None, python=python)
         return verdict if self.ran.killed else replace(verdict, reason=reason)
 
 

@@ -33,6 +33,9 @@ def main() -> int:
     held = spec.pop("held").items()
     spec["sources"] |= {os.path.join(root, path): text.encode("utf-8", "surrogateescape") for path, text in held}
     answer: dict[str, object] = {"shadows": [name for name in spec["new_names"] if _is_installed(name)]}
+    answer["python"] = (
+        f"{sys.version.split()[0]} in {os.path.relpath(sys.prefix, root) if _is_below(root) else sys.prefix}"
+    )
     if importlib.util.find_spec("pytest") is None:
         answer["missing"] = True
     elif not answer["shadows"]:
@@ -49,6 +52,10 @@ def main() -> int:
     sys.stdout.flush()
     print("\n" + spec["token"] + " " + json.dumps(answer), flush=True)
     return 0
+
+
+def _is_below(root: str) -> bool:
+    return sys.prefix.startswith(root + os.sep)
 
 
 def _keep_others_out() -> None:
