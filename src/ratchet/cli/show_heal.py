@@ -225,9 +225,10 @@ def _first(out: Console, verdict: Verdict) -> None:
     sign = ("  green    ", "green") if verdict.passed else ("  red      ", "red")
     line = Styled(*sign).append(plain("the check passes" if verdict.passed else verdict.reason, 160))
     about = "" if verdict.passed else f"{verdict.kind} {verdict.signature}, "
-    out.print(line.append(f"  ({about}{verdict.duration_s:.1f} s)", "dim"), soft_wrap=True)
+    line.append(f"  ({about}{verdict.duration_s:.1f} s", "dim")
     if verdict.python:
-        out.print(Styled("           under Python ").append(plain(verdict.python, 160)), style="dim", soft_wrap=True)
+        line.append(", Python ", "dim").append(plain(verdict.python, 160))
+    out.print(line.append(")", "dim"), soft_wrap=True)
 
 
 def _attempt(out: Console, held: Attempt) -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
-from ratchet.failures.failed_tests import names_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import redact
@@ -189,6 +188,8 @@ def _counted(store: Store, where: Where) -> int:
 
 def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
     """Lessons for the tests that fail and the findings that the text shows, in their order."""
+    from ratchet.failures.failed_tests import names_of  # of a home that is only looked at, nothing is asked
+
     findings = (*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text))
     keys = list(dict.fromkeys([*names_of(text), *findings]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
