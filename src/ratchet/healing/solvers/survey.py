@@ -30,6 +30,7 @@ _LARGEST_KB = 200  # a source file beyond this was made by a program
 _MOST_NAMES = 4_000
 _LISTING_S = 20.0
 _LEAST_PIECE = 200  # characters of a file that are worth showing
+_BESIDE = 0.9  # of what the failing test ran: the share that all else may take beside it
 _GAP = 60  # characters that a mark of lines left out takes
 _AROUND = 40  # lines shown on either side of one that the failure names
 
@@ -95,7 +96,7 @@ def shown(
     the lines that `output` names. What may not be changed gets at most a third of the room.
 
     `suspects` are lines by how suspect they are, path -> lines: their functions come first, whole, and whatever else is
-    shown takes no more room than those (or a twentieth of it).
+    shown takes less room than those (or a twentieth of it).
     """
     held = suspects or {}
     found: list[ShownFile] = []
@@ -106,7 +107,10 @@ def shown(
             continue
         if path not in held and suspects:
             told = sum(len(each.text) for each in found if each.path in held)
-            left = min(left, max(told, room // 20) - sum(len(each.text) for each in found if each.path not in held))
+            left = min(
+                left,
+                max(int(_BESIDE * told), room // 20) - sum(len(each.text) for each in found if each.path not in held),
+            )
         changeable = path in may_change
         space = left if changeable else min(left, left_fixed)
         if path in held and len(text) > room // 4:
