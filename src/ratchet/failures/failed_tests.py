@@ -40,8 +40,10 @@ def names_of(text: str) -> list[str]:
 
 
 def name_of(test: str) -> str:
-    """The name of a test as an output has it: without the arguments that a parametrised one is called with."""
-    return f"test:{test.partition('[')[0]}"[:_CHARS]
+    """The name of a test: without the arguments that a parametrised one is called with, and without the folders of its
+    file, which depend on where a runner is started."""
+    file, colons, rest = test.partition("[")[0].partition("::")
+    return f"test:{file.rpartition('/')[2] if colons else file}{colons}{rest}"[:_CHARS]
 
 
 def _tests(text: str) -> Iterable[str]:

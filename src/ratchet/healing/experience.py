@@ -74,15 +74,16 @@ class Experience:
 
     def _kept(self, row: Row, episode: Episode) -> str:
         """Write a lesson, its counts those of the different episodes that it comes from."""
-        lesson_id = str(row["id"])
+        names = _names(episode)
         with self._store.transaction():
+            row["id"] = lesson_id = self._said_before(row, names) or str(row["id"])
             held = self._store.get("lessons", lesson_id) or {}
             evidence = _with(held.get("evidence"), episode.id)
             if held and len(evidence) == len(cast("list[Json]", held.get("evidence") or [])):
                 return lesson_id
             tasks = _with(held.get("tasks"), episode.task.id)
             works = row.pop("works")
-            row["keys"] = keys = _merged(held.get("keys"), _names(episode))
+            row["keys"] = keys = _merged(held.get("keys"), names)
             row["pattern"] = str((self._store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
             row |= {
                 "evidence": evidence,
@@ -94,7 +95,8 @@ class Experience:
             row = {**row, **held, **{name: row[name] for name in ("evidence", "tasks", "projects", "tried", "worked")}}
             row["updated_at"] = time.time()
             # The bug came back, and the change mended it again: it is no chance that it did.
-            again = len(evidence) >= PROVEN_SESSIONS and bool(keys) and episode.attempts[-1].standing == "sure"
+            row["sure"] = sure = bool(held.get("sure")) or episode.attempts[-1].standing == "sure"
+            again = len(evidence) >= PROVEN_SESSIONS and bool(keys) and sure
             proven = len(tasks) >= PROVEN_SESSIONS or again
             if held.get("state", row["state"]) == "candidate" and works and proven:
                 row["state"] = "active"
@@ -103,6 +105,12 @@ class Experience:
             self._store.insert_new("answers", [{"key": key, "lesson_id": lesson_id} for key in keys])
             note(self._store, "lesson", lesson_id, "distilled", time.time(), episode=episode.id)
         return lesson_id
+
+    def _said_before(self, row: Row, names: Sequence[str]) -> str:
+        """The lesson that says the same of one of these tests, whatever that printed then; "" for none."""
+        ids: list[Json] = [each["lesson_id"] for each in self._store.find("answers", {"key": ("in", [*names])}).rows]
+        known = self._store.find("lessons", {"id": ("in", ids)}).rows if ids and row["works"] else []
+        return next((text_in(each, "id") for each in known if text_in(each, "text") == row["text"]), "")
 
 
 def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:

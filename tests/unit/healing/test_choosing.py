@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import base64
+import pickle
+import signal
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
-from ratchet.healing.solvers.repairing.differing import Input, asked, noise, telling, told_of
+from ratchet.healing.solvers.repairing.differing import Input, answers, asked, noise, telling, told_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
@@ -166,3 +171,31 @@ def test_a_few_inputs_that_raise_are_none_that_the_program_is_meant_for() -> Non
     one = PatchGrounds(failing=4, passing=4, inputs=150, kept=150, raising=1)
     assert not [*one.doubts(["comparison"])]
     assert any("raises" in each for each in replace(one, raising=5).doubts(["comparison"]))
+
+
+def test_functions_that_are_returned_are_told_apart_by_what_they_close_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`def throttle(period): def decorator(...): ...; return decorator`: a patch that sets `period = 1` is seen."""
+    source = (
+        "def made(n):\n    def inner(x=n):\n        return inner, n\n    return inner\n\n\n"
+        "class Box:\n    def __init__(self, n):\n        self.n = n\n\n    def get(self):\n        return self.n\n\n\n"
+        "def bound(n):\n    return Box(n).get\n"
+    )
+    (tmp_path / "closing_over.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    held = [signal.getsignal(each) for each in (signal.SIGVTALRM, signal.SIGALRM)]
+
+    def given(function: str, number: int) -> Input:
+        arguments = base64.b64encode(pickle.dumps(([number], {}))).decode()
+        return Input("closing_over", function, arguments, 0)
+
+    try:
+        for function in ("made", "bound"):
+            inputs = [given(function, 3), given(function, 3), given(function, 4)]
+            said = told_of(answers(inputs, Vocabulary())(), ())
+            assert said[0], "it has an answer"
+            assert said[0] == said[1] != said[2]
+    finally:
+        for each, handler in zip((signal.SIGVTALRM, signal.SIGALRM), held, strict=True):
+            signal.signal(each, handler)

@@ -399,3 +399,12 @@ def test_the_answer_to_one_question_of_a_test_is_offered_for_no_other(
     cases = {text.split("if ", 1)[1].split(":")[0] for text in having if "if " in text}
     assert {"not title", "title is None"} <= cases
     assert ("most < 0" in cases) is anywhere
+
+
+def test_what_a_caller_gives_is_not_thrown_away_before_it_was_read() -> None:
+    source = 'def f(period, other):\n    """Doc."""\n    if other:\n        period = other\n    return period\n'
+    found = texts_of(source)
+    for thrown in ("period = 1", "period = 0", "other = period"):
+        assert source.replace("    if other:", f"    {thrown}\n    if other:") not in found
+    assert source.replace("    if other:", "    period += 1\n    if other:") in found
+    assert source.replace("    return", "    period = 0\n    return") in found

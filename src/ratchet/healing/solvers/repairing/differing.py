@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from .tracing import naming
@@ -230,6 +230,8 @@ def _plain(value: Any, seen: dict[int, int]) -> Any:
         return [_plain(each, seen) for each in value]
     if isinstance(value, dict):
         return [(key, _plain(each, seen)) for key, each in value.items()]
+    if isinstance(value, FunctionType | MethodType):
+        return _plain_function(value, seen)
     fields = getattr(value, "__dict__", None)
     if not isinstance(fields, dict) or isinstance(value, type):
         return value
@@ -237,3 +239,21 @@ def _plain(value: Any, seen: dict[int, int]) -> Any:
         return seen.get(id(value), "...")
     seen[id(value)] = len(seen)
     return [type(value).__name__, *((name, _plain(each, seen)) for name, each in fields.items())]
+
+
+def _plain_function(value: FunctionType | MethodType, seen: dict[int, int]) -> Any:
+    """A function by what it was made of: two that a program returns are alike where they close over the same."""
+    if id(value) in seen or len(seen) > _OBJECTS:
+        return seen.get(id(value), "...")
+    seen[id(value)] = len(seen)
+    if isinstance(value, MethodType):
+        return [value.__qualname__, _plain(value.__self__, seen)]
+    held = [_plain(each, seen) for cell in value.__closure__ or () for each in _content(cell)]
+    return [value.__qualname__, held, _plain([value.__defaults__, value.__kwdefaults__, value.__dict__], seen)]
+
+
+def _content(cell: CellType) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # not set yet
+        return []

@@ -104,7 +104,8 @@ def _growing(p: Program, node: ast.stmt) -> Iterator[Line]:
 def _setting(p: Program, node: ast.stmt) -> Iterator[Line]:
     names = [name for name in p.locals_of(node) if name not in ("self", "cls")]
     kinds = {name: set(p.types_of(node, name)) for name in names}
-    for name in names:
+    given = _given_at(p, node)
+    for name in [each for each in names if each not in given]:
         smell = _SMELL if _never_changes(p, node, name) else 1.0
         for other in names:
             if name != other:
@@ -114,12 +115,16 @@ def _setting(p: Program, node: ast.stmt) -> Iterator[Line]:
 
 
 def _stepping(p: Program, node: ast.stmt) -> Iterator[Line]:
+    given = _given_at(p, node)
     for name in p.locals_of(node):
         kinds = set(p.types_of(node, name))
         smell = _SMELL if _never_changes(p, node, name) else 1.0
         if not kinds or kinds & {"int", "float"}:
             yield f"{name} += 1", smell
             yield f"{name} -= 1", smell
+        if name in given:
+            continue
+        if not kinds or kinds & {"int", "float"}:
             yield f"{name} = 0", 0.5
             yield f"{name} = 1", 0.3
         if kinds & {"list"}:
@@ -128,6 +133,21 @@ def _stepping(p: Program, node: ast.stmt) -> Iterator[Line]:
             yield f'{name} = ""', 0.5
         if kinds - {"int", "float", "list", "str"}:
             yield f"{name} = None", 0.3
+
+
+def _given_at(p: Program, node: ast.stmt) -> frozenset[str]:
+    """Parameters that nothing has read yet: to give them another value there throws away what a caller gave."""
+    function = p.function(node)
+    if not isinstance(function, FUNCTIONS):
+        return frozenset()
+    first = next((each for each in function.body if not _is_text(each)), None)
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return frozenset(each.arg for each in every if each is not None) if node is first else frozenset()
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _leaving(p: Program, node: ast.stmt) -> Iterator[Line]:

@@ -99,12 +99,13 @@ class RepairSearch:
         self._expected = expected_of(sorted(self.first.failing), self._root)
         root = State(files={}, marks=(), report=self.first)
         self._states = [root]
-        if self._from_memory():
-            return ""
+        known = self._from_memory()
         self._open(root)
+        self.calls, self.programs = root.calls, root.programs
+        if known:
+            return ""
         if not self.places:
             return "the failing tests run no Python file that may be changed"
-        self.calls, self.programs = root.calls, root.programs
         if self._wanted.given:
             return self._weigh(self._wanted.given)
         if not self._wanted.candidates:
