@@ -95,6 +95,7 @@ ROUTES: dict[tuple[str, str], tuple[str, ...]] = {
     ("GET", "/v1/tasks/{task_id}/circuit-breaker"): SEES,
     ("POST", "/v1/tasks/{task_id}/cancel"): RUN,
     ("POST", "/v1/tasks/{task_id}/retry"): RUN,
+    ("POST", "/v1/tasks/{task_id}/resume"): RUN,
     ("GET", "/v1/bench"): READ,
     ("GET", "/v1/bench/runs"): READ,
     ("GET", "/v1/bench/compare"): READ,

@@ -164,8 +164,8 @@ class EpisodeBook:
         self._clear_away()
         store = self._reading()
         wish = "" if task.check else asked.instruction or "Make the project's own check pass."
-        named = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id, "wish": wish}
-        begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **named)
+        of = {"solver": solver.name, "asked": asked.solver, "episode_id": episode_id, "wish": wish}
+        begun = episodes.begin(store, task, asked.budget, seed=asked.seed, **of)
         return self._go_on(store, begun, solver, sandbox, means, landing)
 
     def resume(self, episode_id: str, means: HealMeans | None = None, *, landing: Landing | None = None) -> Episode:
@@ -193,20 +193,14 @@ class EpisodeBook:
         return self._go_on(store, held, solver, sandbox, means, landing)
 
     def follow(
-        self,
-        episode_id: str,
-        words: str,
-        means: HealMeans | None = None,
-        *,
-        solver: str = "",
-        budget: Budget | None = None,
-        landing: Landing | None = None,
-    ) -> Episode:
+        self, episode_id: str, words: str, means: HealMeans | None = None, *, solver: str = "",
+        budget: Budget | None = None, landing: Landing | None = None, new_id: str = "",
+    ) -> Episode:  # fmt: skip
         """Go on with an episode from where it ended, with what a person says is still wrong: it becomes steps whose
         checks fail on the files as they are now. `budget` is for this alone, `solver` another one than before.
 
-        An episode that was applied goes on as a new one, from the project as it is. Raises NotFound, Conflict, and
-        Refused, with nothing changed, where the words come to no check that fails.
+        An episode that was applied goes on as a new one, `new_id`, from the project as it is. Raises NotFound,
+        Conflict, and Refused, with nothing changed, where the words come to no check that fails.
         """
         means = means or HealMeans()
         store = self._reading()
@@ -218,7 +212,7 @@ class EpisodeBook:
         used = means.solver or registry.solver(name, self._options(name, means))
         with self._claimed(held.id):
             now = replace(episodes.episode(store, held.id), solver=used.name, asked=name)
-            begun = following.begin(store, now, words, budget or Budget())
+            begun = following.begin(store, now, words, budget or Budget(), episode_id=new_id)
         try:
             return self._go_on(store, begun, used, sandbox, means, landing)
         except Refused:

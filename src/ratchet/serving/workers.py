@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ratchet.errors import BackendError, Conflict, NotFound, RatchetError
@@ -17,6 +17,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.comparison import Compare, compare
 from ratchet.healing.episode import Episode
+from ratchet.healing.planning.plan import TaskPlan
 from ratchet.healing.queue import rows as queueing
 from ratchet.healing.queue.rows import LEASE_S, QueuedTask
 from ratchet.ports import Store
@@ -29,6 +30,10 @@ IDLE_S = 0.5
 """How often a worker looks for what another server queued; what this one queues wakes it."""
 _AGAIN_S = 5.0  # until a task is tried again whose episode another process holds
 _JOIN_S = 5.0  # of the 10 seconds that a server has to end
+
+
+def _left_at_that(_plan: TaskPlan) -> None:
+    """Plan only: nothing is carried out."""
 
 
 def server_name() -> str:
@@ -182,9 +187,15 @@ class TaskWorkers:
     def _heal(self, task: QueuedTask, means: HealMeans) -> Episode:
         """Run its episode, or go on with it where another server died. One that has ended already is not run again."""
         book, work = self._book(), task.work
+        plan = TaskPlan(steps=work.plan) if work.plan else None
+        means = replace(means, plan=plan, shown=_left_at_that if work.plan_only else means.shown)
         try:
             held = book.show(task.episode)
         except NotFound:
+            if work.said:
+                return book.follow(
+                    task.earlier[-1], work.said, means, solver=work.solver, budget=work.budget, new_id=task.episode
+                )
             asked = HealRequest(
                 check=work.check,
                 folder=Path(work.folder),
@@ -195,7 +206,10 @@ class TaskWorkers:
                 seed=work.seed,
             )
             return book.run(asked, means, episode_id=task.episode)
-        return book.resume(task.episode, means) if held.status in ("running", "cancelled") else held
+        if work.said and len(held.task.instruction) <= work.said_at:
+            return book.follow(held.id, work.said, means, solver=work.solver, budget=work.budget)
+        goes_on = held.status in ("running", "cancelled") or (held.status == "planned" and not work.plan_only)
+        return book.resume(task.episode, means) if goes_on else held
 
     def _settle(self, task: QueuedTask, held: _Running, ended: Episode) -> None:
         if ended.status == "cancelled" and not held.cancelled.is_set():

@@ -48,14 +48,15 @@ def planned(
     return replace(episodes.write(store, held, "planned", task=task, wish="", budget=budget), attempts=held.attempts)
 
 
-def begin(store: Store, held: Episode, words: str, budget: Budget) -> Episode:
+def begin(store: Store, held: Episode, words: str, budget: Budget, *, episode_id: str = "") -> Episode:
     """Take up an episode again with what a person says: from its best files, with a budget of its own."""
     task = held.task
     steps = task.steps or (PlanStep(do=task.instruction or "Make the check pass.", check=task.check),)
     said = replace(task, steps=steps, instruction=f"{task.instruction}\n\nThen the person said: {words}".strip())
     if held.applied == "apply":  # its files are the project's now
         said = replace(said, id=episodes.task_id_of(task.folder, (), said.instruction))
-        return episodes.begin(store, said, budget, solver=held.solver, asked=held.asked, seed=held.seed, wish=words)
+        named = {"solver": held.solver, "asked": held.asked, "wish": words, "episode_id": episode_id}
+        return episodes.begin(store, said, budget, seed=held.seed, **named)
     best = max((each for each in held.attempts if each.checkpoint), key=lambda each: (each.score, each.n), default=None)
     again = episodes.write(
         store,

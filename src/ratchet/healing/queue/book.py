@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from ratchet.healing import rows as episodes
 from ratchet.healing.book import EpisodeBook
 from ratchet.healing.breaker import opened, streak
 from ratchet.healing.comparison import projects
-from ratchet.healing.episode import Attempt, Episode
+from ratchet.healing.episode import Attempt, Budget, Episode, PlanStep
+from ratchet.healing.planning.plan import MOST_STEPS
 from ratchet.healing.queue import rows as queueing
 from ratchet.healing.queue.rows import QueuedTask, Work
 from ratchet.ports import Store
@@ -71,7 +72,8 @@ class TaskQueue:
     # -- ask -----------------------------------------------------------------------------------------------------------
 
     def add(self, work: Work, *, by: str = "") -> QueuedTask:
-        """Queue a task; a server that has workers runs it.
+        """Queue a task; a server that has workers runs it. An instruction without a check is a task in words, as in
+        `ratchet run`.
 
         Raises NotFound for a folder that is none, Refused for Ratchet's own, UsageError for a task without a check, or
         a solver that is not installed here: a name that would load any module of this machine is for its own people
@@ -85,10 +87,11 @@ class TaskQueue:
         if any("\0" in word for word in work.check):
             raise UsageError("the check holds a NUL, which no command can: take it out")
         self._check_foreign(folder.resolve())
-        known = registry.names(registry.SOLVERS)
-        if work.solver.partition(":")[0] not in known:
-            raise UsageError(f"no solver {work.solver!r} here; known: {', '.join(known)}")
-        if work.kind == "heal" and not work.check:
+        _check_solver(work.solver)
+        _check_plan(work.plan)
+        if (work.plan or work.plan_only) and not work.in_words:
+            raise UsageError("a plan needs an instruction, and has its own checks: leave check out")
+        if work.kind == "heal" and not work.check and not work.instruction:
             work = replace(work, check=self._own_check(folder))
         for each in projects(folder) if work.kind == "compare" and not work.check else ():
             self._own_check(each)
@@ -114,6 +117,48 @@ class TaskQueue:
     def retry(self, task_id: str) -> QueuedTask:
         """Queue it again. Raises NotFound, Refused while it is under way, Conflict."""
         return queueing.retry(self._store(), task_id)
+
+    def resume(
+        self,
+        task_id: str,
+        words: str = "",
+        *,
+        plan: Sequence[PlanStep] = (),
+        solver: str = "",
+        plan_only: bool = False,
+        budget: Budget | None = None,
+        allowed: Callable[[str], str] = lambda folder: folder,
+        by: str = "",
+    ) -> QueuedTask:
+        """Queue a task, or an episode of the command line, to go on where it ended: to carry out its plan, or with what
+        is still wrong in words, as `ratchet run --resume ID "words"` does. `allowed` is asked about its folder.
+
+        Raises NotFound, UsageError, Conflict, and Refused while it is under way or has nothing to go on with.
+        """
+        found = self.show(task_id)
+        held = found.held
+        if not words and held.status not in ("planned", "cancelled"):
+            raise Refused(
+                f"task {task_id} has ended ({held.status}): say in words what is still wrong, or retry it as a new one"
+            )
+        allowed(held.task.folder)
+        self._check_foreign(Path(held.task.folder).resolve())
+        asked = Work(folder=held.task.folder, instruction=held.task.instruction, check=held.task.check)
+        task = found.task or QueuedTask(id=held.id, work=asked, state=held.status, by=by, created_at=held.started_at)
+        work = replace(
+            task.work,
+            said=words,
+            said_at=len(held.task.instruction),
+            plan=tuple(plan),
+            plan_only=plan_only,
+            solver=solver or held.asked or held.solver,
+            budget=budget or task.work.budget,
+        )
+        _check_solver(work.solver)
+        _check_plan(plan)
+        anew = bool(words) and held.applied == "apply"  # its files are the project's: it goes on as a new episode
+        earlier = (*task.earlier, held.id) if anew else task.earlier
+        return queueing.resume(self._store(), replace(task, episode="" if anew else held.id, earlier=earlier), work)
 
     # -- see -----------------------------------------------------------------------------------------------------------
 
@@ -194,3 +239,18 @@ class TaskQueue:
         if found.task is not None:
             queueing.taken_back(self._store(), found.task.id, to=to)
         return self.show(task_id)
+
+
+def _check_solver(name: str) -> None:
+    """Raises UsageError: a name that would load any module of this machine is for its own people only."""
+    known = registry.names(registry.SOLVERS)
+    if name.partition(":")[0] not in known:
+        raise UsageError(f"no solver {name!r} here; known: {', '.join(known)}")
+
+
+def _check_plan(plan: Sequence[PlanStep]) -> None:
+    """Raises UsageError for a plan of too many steps, or with a NUL in a check."""
+    if len(plan) > MOST_STEPS:
+        raise UsageError(f"the plan holds {len(plan)} steps, at most {MOST_STEPS} are carried out: make two of it")
+    if any("\0" in word for step in plan for word in step.check):
+        raise UsageError("a check of the plan holds a NUL, which no command can: take it out")

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from ratchet import ids
 from ratchet.errors import Conflict, NotFound, Refused
 from ratchet.healing import rows as episodes
-from ratchet.healing.episode import Budget, EpisodeStatus
+from ratchet.healing.episode import Budget, EpisodeStatus, PlanStep
 from ratchet.ports import Store
 from ratchet.records import Json, Page, Row, as_row, record_of, whole_in
 from ratchet.store.timeline import note
@@ -36,7 +36,8 @@ _LOOK = 8  # waiting tasks that a claim looks at: as many servers may want the f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Work asked for. `check` is a command; without one it is the project's own."""
+    """Work asked for. `check` is a command; without one the instruction is words that a plan is made of, and without
+    either it is the project's own check."""
 
     folder: str
     kind: TaskKind = "heal"
@@ -48,6 +49,19 @@ class Work:
     seed: int = 0
     seeds: int = 1
     """Of a comparison: how often each task is run in each arm."""
+    plan: tuple[PlanStep, ...] = ()
+    """A plan of the asker's own for the words, in place of one that is made."""
+    plan_only: bool = False
+    """Leave it at the plan: the task ends as `planned`, and `resume` carries it out."""
+    said: str = ""
+    """Words with which its episode goes on, as the last to ask said them."""
+    said_at: int = 0
+    """Characters of the episode's instruction before these words: one that is longer has heard them."""
+
+    @property
+    def in_words(self) -> bool:
+        """Tell whether a plan is made of the instruction."""
+        return self.kind == "heal" and bool(self.instruction) and not self.check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,11 +205,13 @@ def retry(store: Store, task_id: str) -> QueuedTask:
     if task.under_way:
         raise Refused(f"task {task_id} is {task.state}: cancel it first, with POST /v1/tasks/{task_id}/cancel")
     held = store.get("episodes", task.episode) if task.episode else None
+    work = task.work
     goes_on = held is not None and held.get("status") in ("running", "cancelled", "planned")
     return _sure(
         store,
         task,
         "retried",
+        work=work if goes_on else replace(work, said="", plan=() if work.said else work.plan),
         state="queued",
         cancelled=False,
         claims=0,
@@ -206,6 +222,15 @@ def retry(store: Store, task_id: str) -> QueuedTask:
         episode=task.episode if goes_on else "",
         earlier=task.earlier if goes_on or not task.episode else (*task.earlier, task.episode),
     )
+
+
+def resume(store: Store, task: QueuedTask, work: Work) -> QueuedTask:
+    """Queue a task that has ended once more, to go on with its episode by `work`; one that an earlier server never
+    queued is written. Raises Conflict, Refused while it is under way."""
+    if task.under_way and task.revision:
+        raise Refused(f"task {task.id} is {task.state}: wait for its end, or cancel it first")
+    begun: dict[str, object] = {"state": "queued", "cancelled": False, "claims": 0, "reason": "", "result": {}}
+    return _sure(store, task, "resumed", **begun, work=work, ended_at=0.0, lease_until=0.0)
 
 
 def taken_back(store: Store, task_id: str, *, to: int) -> QueuedTask:

@@ -227,13 +227,27 @@ class SetSettings(Strict):
     why: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class NewTask(Strict):
-    """A task to be healed: a copy of `dir` is worked on in a sandbox until `check` passes. `dir` itself stays."""
+class NewStep(Strict):
+    """One step of a plan."""
 
-    instruction: Annotated[str, Field(max_length=20_000, description="What is wanted, beyond the check.")] = ""
-    check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
-        None, description="The command that fails now and is to pass; the project's own unless given."
+    do: Annotated[str, Field(min_length=1, max_length=2_000, description="What it changes.")]
+    check: Annotated[str, Field(max_length=10_000)] = Field(
+        "", description="A command that fails now and passes when it is done; empty for a step that a person takes."
     )
+
+
+class NewTask(Strict):
+    """A task: a copy of `dir` is worked on in a sandbox until `check` passes; without one, until the steps of a plan
+    do that is made of the instruction. `dir` itself stays."""
+
+    instruction: Annotated[str, Field(max_length=20_000, description="What is wanted, in words.")] = ""
+    check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
+        None, description="The command that fails now and is to pass; without words, the project's own unless given."
+    )
+    plan: Annotated[list[NewStep], Field(max_length=12)] = Field(
+        default_factory=list, description="A plan of your own for the words, in place of one that is made."
+    )
+    plan_only: bool = Field(True, description="Words without a check: end with the plan; `resume` carries it out.")
     dir: Annotated[
         str, Field(min_length=1, max_length=4_000, pattern="^/", description="The project's folder on the server.")
     ]
@@ -246,6 +260,22 @@ class NewTask(Strict):
         default_factory=list, description="Globs of files that must not change."
     )
     seed: Annotated[int, Field(ge=0, lt=2**31), _WHOLE] = 0
+
+
+class ResumedTask(Strict):
+    """A task that goes on where it ended: with its plan, or with what is still wrong."""
+
+    words: Annotated[str, Field(max_length=20_000, description="What is still wrong; empty: carry out its plan.")] = ""
+    check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
+        None, description="The command that shows what the words say, and fails now; made of them unless given."
+    )
+    plan: Annotated[list[NewStep], Field(max_length=12)] = Field(default_factory=list, description="See NewTask.")
+    plan_only: bool = Field(False, description="End with the plan once more.")
+    solver: Annotated[str, Field(max_length=2_000, description="Another one than before.")] = ""
+    attempts: Annotated[int, Field(ge=1, le=1_000), _WHOLE] = 5
+    budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0
+    budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0
+    candidates: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE] = 2_000
 
 
 class NewComparison(Strict):

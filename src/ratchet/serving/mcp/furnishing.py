@@ -68,6 +68,7 @@ def _tools(
         (lessons.plan_distilling, _READS),
         (lessons.distill, _SENDS),
         (tasks.run_task, _RUNS),
+        (tasks.resume_task, _RUNS),
         (tasks.task_status, _READS),
         (tasks.checkpoints, _READS),
         (tasks.restore, _RUNS),

@@ -16,6 +16,7 @@ _OF_TOOLS: dict[str, Scope] = {
     "record_outcome": "write",
     "triage_pattern": "write",
     "run_task": "run",
+    "resume_task": "run",
     "restore": "run",
     "run_sandboxed": "run",
     "distill": "run",

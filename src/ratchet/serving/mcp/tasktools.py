@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 from pydantic import Field, RootModel
 
 from ratchet.failures.redaction.text import redact
-from ratchet.healing.episode import Budget
+from ratchet.healing.episode import Budget, PlanStep
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.book import TaskDetail
 from ratchet.healing.queue.rows import Work
@@ -48,23 +48,58 @@ class TaskTools:
         dir: Annotated[str, Field(description="The project, absolute. It is copied, never changed.", min_length=1)],
         instruction: Annotated[str, Field(description="What is wanted, in words.", max_length=20_000)] = "",
         check: Annotated[
-            str, Field(description="The command that fails now and shall pass; empty: the project's own check.")
+            str,
+            Field(
+                description="The command that fails now and shall pass. Empty: a plan is made of the instruction;"
+                " without one, it is the project's own check."
+            ),
         ] = "",
+        plan_only: Annotated[
+            bool, Field(description="An instruction without a check: end with the plan; resume_task carries it out.")
+        ] = True,
         solver: str = "auto",
         attempts: Annotated[int, Field(ge=1, le=100)] = 5,
         budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0,
         budget_usd: Annotated[float, Field(ge=0, le=1_000)] = 1.0,
     ) -> Annotated[CallToolResult, RootModel[TaskShape]]:
-        """Heal a project in a sandbox until its check passes. Call it when a check keeps failing. Returns at once: ask
-        task_status for what becomes of it. The result is a diff; nothing in the folder changes."""
+        """Heal a project in a sandbox until its check passes, or do what the instruction says. Call it when a check
+        keeps failing. Returns at once: ask task_status for what becomes of it. The result is a diff; nothing in the
+        folder changes."""
+        argv = argv_of(check) if check.strip() else ()
         work = Work(
             folder=self._place.allowed(dir),
             instruction=instruction,
-            check=argv_of(check) if check.strip() else (),
+            check=argv,
+            plan_only=plan_only and bool(instruction) and not argv,
             solver=solver,
             budget=Budget(attempts=attempts, seconds=budget_s, usd=budget_usd),
         )
         task = self._runtime.tasks.add(work, by=self._place.by)
+        self._place.wake()
+        return answer(f"Queued as {task.id}; ask task_status for it.", TaskShape.built(task))
+
+    @told
+    def resume_task(
+        self,
+        id: TaskId,
+        words: Annotated[
+            str, Field(description="What is still wrong; empty: carry out its plan.", max_length=20_000)
+        ] = "",
+        check: Annotated[str, Field(description="A command that shows it and fails now; empty: one is made.")] = "",
+        plan_only: bool = False,
+        solver: Annotated[str, Field(description="Another one than before.")] = "",
+    ) -> Annotated[CallToolResult, RootModel[TaskShape]]:
+        """Go on with a task that has ended: carry out its plan, or mend what is still wrong with its result, in words.
+        Returns at once, as run_task does."""
+        task = self._runtime.tasks.resume(
+            id,
+            words,
+            plan=(PlanStep(do=words, check=argv_of(check)),) if check.strip() else (),
+            solver=solver,
+            plan_only=plan_only,
+            allowed=self._place.allowed,
+            by=self._place.by,
+        )
         self._place.wake()
         return answer(f"Queued as {task.id}; ask task_status for it.", TaskShape.built(task))
 

@@ -154,6 +154,8 @@ class TaskShape(Shape):
     attempts: int = said("Attempts that it may take.", of="work.budget.attempts")
     budget_s: float = said("Seconds that it may take.", of="work.budget.seconds")
     budget_usd: float = said("Money that it may cost.", of="work.budget.usd")
+    plan_only: bool = said("Of a task in words: whether it ends with its plan.", of="work.plan_only")
+    words: str = said("What was still wrong, in words.", foreign="words", of=lambda task: redact(task.work.said))
     episode: str = said("The episode of it.")
     by: str = said("Who asked for it.", foreign="name")
     created_at: float = said("When it was asked for.")

@@ -10,7 +10,7 @@ from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from ratchet.healing.episode import Budget
+from ratchet.healing.episode import Budget, PlanStep
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.rows import Work
 from ratchet.records import Row
@@ -33,11 +33,15 @@ MOST_CHECKPOINT = 1_000_000
 
 @router.post("", status_code=202, response_model=TaskShape, responses=said(404, 409))
 def create(asked: inputs.NewTask, held: Shared, caller: Runs) -> Response:
-    """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read."""
+    """Queue a task. A copy of its folder is worked on in a sandbox; the folder itself is only read. Words without a
+    check are planned first: the task ends as `planned`, unless `plan_only` is false."""
+    words = bool(asked.instruction) and asked.check is None
     work = Work(
         folder=allowed(asked.dir, held),
         instruction=asked.instruction,
         check=_argv(asked.check),
+        plan=_steps(asked.plan),
+        plan_only=asked.plan_only and words,
         solver=asked.solver,
         budget=_budget(asked),
         protected=tuple(asked.protected),
@@ -66,13 +70,17 @@ def _queued(held: Served, work: Work, caller: Caller) -> Response:
     return answer(TaskShape.built(task), 202, {"Location": f"/v1/tasks/{task.id}"})
 
 
+def _steps(plan: Sequence[inputs.NewStep]) -> tuple[PlanStep, ...]:
+    return tuple(PlanStep(do=each.do, check=argv_of(each.check) if each.check.strip() else ()) for each in plan)
+
+
 def _argv(check: str | Sequence[str] | None) -> tuple[str, ...]:
     if check is None:
         return ()
     return argv_of(check) if isinstance(check, str) else tuple(check)
 
 
-def _budget(asked: inputs.NewTask | inputs.NewComparison) -> Budget:
+def _budget(asked: inputs.NewTask | inputs.ResumedTask | inputs.NewComparison) -> Budget:
     return Budget(attempts=asked.attempts, usd=asked.budget_usd, seconds=asked.budget_s, candidates=asked.candidates)
 
 
@@ -171,5 +179,26 @@ def retry(task_id: str, held: Shared, caller: Runs) -> Response:
     """Run it again; one that was cancelled or taken back goes on where it stands."""
     del caller
     found = held.runtime.tasks.retry(task_id)
+    held.wake_workers()
+    return answer(TaskShape.built(found), 202)
+
+
+@router.post("/{task_id}/resume", status_code=202, response_model=TaskShape, responses=said(404, 409))
+def resume(task_id: str, asked: inputs.ResumedTask, held: Shared, caller: Runs) -> Response:
+    """Go on with a task where it ended, or with an episode of the command line: carry out its plan, or mend what is
+    still wrong in words. As `ratchet run --resume ID`."""
+    plan = _steps(asked.plan)
+    if asked.check is not None:
+        plan = (PlanStep(do=asked.words, check=_argv(asked.check)),)
+    found = held.runtime.tasks.resume(
+        task_id,
+        asked.words,
+        plan=plan,
+        solver=asked.solver,
+        plan_only=asked.plan_only,
+        budget=_budget(asked),
+        allowed=lambda folder: allowed(folder, held),
+        by=caller.name,
+    )
     held.wake_workers()
     return answer(TaskShape.built(found), 202)
