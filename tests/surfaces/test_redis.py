@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ratchet.errors import RedisError
+from ratchet.records import Row
 from ratchet.runtime import Runtime, unwatched
 from ratchet.store.redis import tiers
 from ratchet.store.redis.working import EpisodicMemory
@@ -478,6 +482,54 @@ def test_two_homes_share_a_server_and_know_nothing_of_each_other(tmp_path: Path,
         one.redis.rebuild(unwatched)
         assert two.redis.states()[0].held == 3
         assert one.redis.states()[0].held == 12
+
+
+def test_a_copied_home_has_a_name_of_its_own_there(
+    tmp_path: Path, server: SearchRedis, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(tmp_path / "one", server) as one:
+        teach(one, 12)
+        assert settled(one)
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with opened(tmp_path / "two", server) as two:
+        teach(two, 3)
+        two.redis.rebuild(unwatched)
+        assert caplog.text.count("is a copy") == 1
+    with opened(tmp_path / "two", server) as two:
+        assert two.redis.states()[0].held == 12  # of one, what three more teach is known
+        assert caplog.text.count("is a copy") == 1
+    os.rename(tmp_path / "one", tmp_path / "moved")
+    with opened(tmp_path / "moved", server) as one:
+        assert one.redis.states()[0].held == 12
+    assert caplog.text.count("is a copy") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "copy"),
+    [
+        ({}, False),
+        ({"path": "/b"}, False),  # moved
+        ({"device": "2"}, False),  # a restart
+        ({"inode": "8"}, True),
+        ({"path": "/b", "device": "2"}, True),  # another disk, where the number happens to be the same
+    ],
+)
+def test_a_copy_is_told_from_a_file_that_was_moved(changed: dict[str, str], copy: bool) -> None:
+    place: Row = {"device": "1", "inode": "7", "path": "/a"}
+    assert tiers.is_copy({"id": "x", **place}, {**place, **changed}) is copy
+    assert not tiers.is_copy({"id": "x"}, place)
+
+
+def test_a_rebuild_in_which_nothing_comes_in_ends(
+    home: Path, server: SearchRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(home, server) as runtime:
+        teach(runtime, 3)
+        assert settled(runtime)
+        monkeypatch.setattr(tiers, "STALLED_S", 0.2)
+        monkeypatch.setattr(tiers.RedisTiers, "_catch_up", lambda *_given, **_more: False)
+        with pytest.raises(RedisError, match="took no row for"):
+            runtime.redis.rebuild(unwatched)
 
 
 def test_a_redis_without_vector_search_costs_a_warning_and_no_answer(

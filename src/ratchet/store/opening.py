@@ -28,7 +28,8 @@ def opened(config: Config) -> Store:
     from ratchet.store.redis.beside import StoreBesideRedis  # an extra
     from ratchet.store.redis.tiers import RedisTiers
 
-    return StoreBesideRedis(store, RedisTiers(config.redis_url, home=config.home))
+    file = None if config.database_url else config.home / STORE_NAME
+    return StoreBesideRedis(store, RedisTiers(config.redis_url, home=config.home, file=file))
 
 
 def _opened(config: Config) -> Store:

@@ -457,6 +457,8 @@ def test_a_name_means_ones_own_skill_then_that_of_the_project_and_never_anothers
     assert ratchet.cures.show_skill(lessons[shop]).skill.lesson == lessons[shop]
     with pytest.raises(Refused, match="is not what Ratchet wrote"):
         ratchet.cures.export_skill("pdf-forms", shop)
+    with pytest.raises(Refused, match="is not what Ratchet wrote"):
+        ratchet.cures.apply(made.lesson, "skill", shop)
     assert ratchet.cures.retire_skill("pdf-forms", shop).id == made.lesson
     with pytest.raises(Refused, match="was made here"):
         ratchet.cures.trust_skill(made.lesson)

@@ -73,8 +73,12 @@ class CureBook:
         it, or it is there already; Conflict, BackendError."""
         store = self._reading()
         lesson = _lesson(store, lesson_id)
-        found = cures(store, lesson, folder, taker=taker)
-        return put_in(store, self._guard(), chosen(found, kind), now=time.time())
+        cure = chosen(cures(store, lesson, folder, taker=taker), kind)
+        skill = rows.newest(store, lesson_id) if kind == "skill" else None
+        if skill is not None:
+            self._make_room(store, skill, SkillFolder(folder / WRITTEN[taker] / skill.name))
+            cure = chosen(cures(store, lesson, folder, taker=taker), kind)
+        return put_in(store, self._guard(), cure, now=time.time())
 
     def undo(self, lesson_id: str) -> tuple[Trial, ...]:
         """Take out all that a lesson became, byte for byte where nobody changed the file since. Raises NotFound where
@@ -140,9 +144,11 @@ class CureBook:
         """Write a skill below a project's folder, or a person's home, where `taker` looks for skills: on trial, `look`
         takes it out where it does not help. An older version of ours there is replaced. Raises NotFound, Refused for
         one that is not active, Conflict, BackendError."""
-        store, guard = self._reading(), self._guard()
-        skill = skills.exportable(store, name)
-        target = SkillFolder(folder / WRITTEN[taker] / skill.name)
+        skill = skills.exportable(self._reading(), name)
+        return self.apply(skill.lesson, "skill", folder, taker=taker)
+
+    def _make_room(self, store: Store, skill: Skill, target: SkillFolder) -> None:
+        """Let an older version of ours end its trial. Raises Refused for a folder that holds what we did not write."""
         held = target.read().values.get(KEY)
         if held is not None and all(held != piece_of(each.files) for each in rows.versions(store, skill.lesson)):
             raise Refused(
@@ -151,8 +157,7 @@ class CureBook:
         for older in skills.exports(store, skill.lesson):
             current = older.change.target == target.name and older.change.new.get(KEY) != piece_of(skill.files)
             if current and older.state in OPEN:
-                guard.stop(older.id, now=time.time(), reason=f"version {skill.version} takes its place")
-        return self.apply(skill.lesson, "skill", folder, taker=taker)
+                self._guard().stop(older.id, now=time.time(), reason=f"version {skill.version} takes its place")
 
     def read_skills(self, place: Path, *, scope: Scope = "project") -> ReadSkills:
         """Read the skills that lie below a project's folder, or (`scope` global) a person's home, in the folders of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,9 @@ from ratchet.store.retention import FORGOTTEN, RETENTION
 
 if TYPE_CHECKING:
     from ratchet.ports import Progress, Store
+    from ratchet.records import Row
+
+log = logging.getLogger(__name__)
 
 CHECKED_EVERY_S = 2.0
 """How old what another process wrote may be before it is found here, as for the copy that hooks read."""
@@ -27,6 +31,8 @@ PATIENCE_S = 0.25
 """How long a reading operation brings what is missing; the rest waits for the next."""
 FORGETS_S = 30.0
 """How long taking out what is forgotten may take."""
+STALLED_S = 60.0
+"""How long a rebuild goes on in which no row comes in. One that moves takes as long as it takes."""
 _TOLD_EVERY_S = 5.0  # of a rebuild: each look at what is missing reads the ids of all rows
 _NAME = "redis"
 _SHOWN = ("outcomes", "events", "session_tallies")
@@ -37,7 +43,9 @@ class RedisTiers:
     """The copies of one store in Redis. Every reading operation lets it catch up. A server that is away raises nothing:
     the store answers alone then."""
 
-    def __init__(self, url: str, *, home: Path | None = None) -> None:
+    def __init__(self, url: str, *, home: Path | None = None, file: Path | None = None) -> None:
+        """`file` is that of the store, where it is one: a copy of it is another store, and gets a name of its own."""
+        self._file = file
         note = home / f"redis-{hex_of(masked(url))[:12]}.rest" if home is not None else None
         self.server = RedisServer(url, note=note)
         self._lock = threading.Lock()
@@ -68,9 +76,18 @@ class RedisTiers:
             self.server.wake()
             self.server.drop(f"{self._placed(store)}:*")
             self._forget()
+            most, moved_at = -1, time.monotonic()
             while not self._catch_up(store, until=time.monotonic() + _TOLD_EVERY_S, algorithm=algorithm):
                 done = self._states(store)
-                progress(sum(each.held for each in done), sum(each.rows for each in done), "rows")
+                held, rows = sum(each.held for each in done), sum(each.rows for each in done)
+                progress(held, rows, "rows")
+                if held > most:
+                    most, moved_at = held, time.monotonic()
+                elif time.monotonic() > moved_at + STALLED_S:
+                    raise RedisError(
+                        f"Redis took no row for {STALLED_S:g} s: it holds {held:,} of {rows:,}. These stay,"
+                        " and the next commands that read bring more; look at its memory and its log"
+                    )
             return self._states(store)
 
     def forget(self, store: Store) -> None:
@@ -147,12 +164,24 @@ class RedisTiers:
             held = store.get("meta", _NAME)
             if held is None:
                 try:
-                    store.swap("meta", _NAME, 0, {"id": uuid7()[-12:]})
+                    store.swap("meta", _NAME, 0, {"id": uuid7()[-12:], **(place_of(self._file) or {})})
                 except StoreError as error:  # read-only: it is searched without
                     raise RedisError(f"the store has no name in Redis yet: {error}") from error
                 continue
-            self._place = f"ratchet:{text_in(held, 'id')}"
+            if not is_copy(held, place_of(self._file)) or not self._renamed(store, held):
+                self._place = f"ratchet:{text_in(held, 'id')}"
         return self._place
+
+    def _renamed(self, store: Store, held: Row) -> bool:
+        """Give a copied store a name of its own in Redis, said once; False where it cannot be written. Raises
+        RedisError where two stores would write under one name."""
+        made: Row = {"id": uuid7()[-12:], **(place_of(self._file) or {})}
+        try:
+            if store.swap("meta", _NAME, whole_in(held, "revision"), made):
+                log.warning("%s is a copy: in Redis it has a name of its own from now on", self._file)
+        except StoreError as error:
+            raise RedisError(f"the store is a copy and has no name of its own in Redis yet: {error}") from error
+        return True
 
     def _take_out(self, store: Store, place: str) -> None:
         """Take out all texts; what may stay is brought again."""
@@ -171,6 +200,26 @@ class RedisTiers:
         for each in self._vectors.values():
             each.ready = False
         self._dirty = True
+
+
+def place_of(file: Path | None) -> Row | None:
+    """The place of a store's file: its device, its number there, its path; None where it has none."""
+    if file is None:
+        return None
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return {"device": str(status.st_dev), "inode": str(status.st_ino), "path": str(file.resolve())}
+
+
+def is_copy(held: Row, place: Row | None) -> bool:
+    """Tell whether a name in Redis was given to another file. One that was moved keeps its number; a device may get
+    another one at a restart. Names of before places were noted are believed."""
+    if place is None or "inode" not in held:
+        return False
+    elsewhere = held["device"] != place["device"] and held["path"] != place["path"]
+    return held["inode"] != place["inode"] or elsewhere
 
 
 def _marks(store: Store) -> bytes:
