@@ -19,7 +19,7 @@ from ratchet.healing.comparison import Compare, compare
 from ratchet.healing.episode import Episode
 from ratchet.healing.planning.plan import TaskPlan
 from ratchet.healing.queue import rows as queueing
-from ratchet.healing.queue.rows import LEASE_S, QueuedTask
+from ratchet.healing.queue.rows import LEASE_S, QueuedTask, Resumption
 from ratchet.ports import Store
 from ratchet.serving.shapes.comparison import ComparisonShape
 from ratchet.serving.shapes.shape import json_of
@@ -187,14 +187,15 @@ class TaskWorkers:
     def _heal(self, task: QueuedTask, means: HealMeans) -> Episode:
         """Run its episode, or go on with it where another server died. One that has ended already is not run again."""
         book, work = self._book(), task.work
-        plan = TaskPlan(steps=work.plan) if work.plan else None
-        means = replace(means, plan=plan, shown=_left_at_that if work.plan_only else means.shown)
+        how = task.resumed or Resumption(plan=work.plan, plan_only=work.plan_only)
+        plan = TaskPlan(steps=how.plan) if how.plan else None
+        means = replace(means, plan=plan, shown=_left_at_that if how.plan_only else means.shown)
         try:
             held = book.show(task.episode)
         except NotFound:
-            if work.said:
+            if how.words:
                 return book.follow(
-                    task.earlier[-1], work.said, means, solver=work.solver, budget=work.budget, new_id=task.episode
+                    task.earlier[-1], how.words, means, solver=how.solver, budget=how.budget, new_id=task.episode
                 )
             asked = HealRequest(
                 check=work.check,
@@ -206,9 +207,9 @@ class TaskWorkers:
                 seed=work.seed,
             )
             return book.run(asked, means, episode_id=task.episode)
-        if work.said and len(held.task.instruction) <= work.said_at:
-            return book.follow(held.id, work.said, means, solver=work.solver, budget=work.budget)
-        goes_on = held.status in ("running", "cancelled") or (held.status == "planned" and not work.plan_only)
+        if how.words and len(held.task.instruction) <= how.heard:
+            return book.follow(held.id, how.words, means, solver=how.solver, budget=how.budget)
+        goes_on = held.status in ("running", "cancelled") or (held.status == "planned" and not how.plan_only)
         return book.resume(task.episode, means) if goes_on else held
 
     def _settle(self, task: QueuedTask, held: _Running, ended: Episode) -> None:

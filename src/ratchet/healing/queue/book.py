@@ -16,7 +16,7 @@ from ratchet.healing.comparison import projects
 from ratchet.healing.episode import Attempt, Budget, Episode, PlanStep
 from ratchet.healing.planning.plan import MOST_STEPS
 from ratchet.healing.queue import rows as queueing
-from ratchet.healing.queue.rows import QueuedTask, Work
+from ratchet.healing.queue.rows import QueuedTask, Resumption, Work
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.store.timeline import Timeline
@@ -145,20 +145,19 @@ class TaskQueue:
         self._check_foreign(Path(held.task.folder).resolve())
         asked = Work(folder=held.task.folder, instruction=held.task.instruction, check=held.task.check)
         task = found.task or QueuedTask(id=held.id, work=asked, state=held.status, by=by, created_at=held.started_at)
-        work = replace(
-            task.work,
-            said=words,
-            said_at=len(held.task.instruction),
+        how = Resumption(
+            words=words,
+            heard=len(held.task.instruction),
             plan=tuple(plan),
             plan_only=plan_only,
             solver=solver or held.asked or held.solver,
             budget=budget or task.work.budget,
         )
-        _check_solver(work.solver)
+        _check_solver(how.solver)
         _check_plan(plan)
         anew = bool(words) and held.applied == "apply"  # its files are the project's: it goes on as a new episode
         earlier = (*task.earlier, held.id) if anew else task.earlier
-        return queueing.resume(self._store(), replace(task, episode="" if anew else held.id, earlier=earlier), work)
+        return queueing.resume(self._store(), replace(task, episode="" if anew else held.id, earlier=earlier), how)
 
     # -- see -----------------------------------------------------------------------------------------------------------
 

@@ -53,15 +53,25 @@ class Work:
     """A plan of the asker's own for the words, in place of one that is made."""
     plan_only: bool = False
     """Leave it at the plan: the task ends as `planned`, and `resume` carries it out."""
-    said: str = ""
-    """Words with which its episode goes on, as the last to ask said them."""
-    said_at: int = 0
-    """Characters of the episode's instruction before these words: one that is longer has heard them."""
 
     @property
     def in_words(self) -> bool:
         """Tell whether a plan is made of the instruction."""
         return self.kind == "heal" and bool(self.instruction) and not self.check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumption:
+    """Going on with a task's episode, as the last to ask wanted it. `words` say what is still wrong; "" carries out the
+    plan that there is."""
+
+    words: str = ""
+    heard: int = 0
+    """Characters of the episode's instruction before these words: one that is longer has heard them."""
+    plan: tuple[PlanStep, ...] = ()
+    plan_only: bool = False
+    solver: str = ""
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +90,7 @@ class QueuedTask:
     cancelled: bool = False
     reason: str = ""
     result: Mapping[str, Json] = field(default_factory=dict)
+    resumed: Resumption | None = None
     by: str = ""
     created_at: float = 0.0
     started_at: float = 0.0
@@ -205,13 +216,12 @@ def retry(store: Store, task_id: str) -> QueuedTask:
     if task.under_way:
         raise Refused(f"task {task_id} is {task.state}: cancel it first, with POST /v1/tasks/{task_id}/cancel")
     held = store.get("episodes", task.episode) if task.episode else None
-    work = task.work
     goes_on = held is not None and held.get("status") in ("running", "cancelled", "planned")
     return _sure(
         store,
         task,
         "retried",
-        work=work if goes_on else replace(work, said="", plan=() if work.said else work.plan),
+        resumed=task.resumed if goes_on else None,
         state="queued",
         cancelled=False,
         claims=0,
@@ -224,13 +234,13 @@ def retry(store: Store, task_id: str) -> QueuedTask:
     )
 
 
-def resume(store: Store, task: QueuedTask, work: Work) -> QueuedTask:
-    """Queue a task that has ended once more, to go on with its episode by `work`; one that an earlier server never
-    queued is written. Raises Conflict, Refused while it is under way."""
+def resume(store: Store, task: QueuedTask, how: Resumption) -> QueuedTask:
+    """Queue a task that has ended once more, to go on with its episode; one that no server ever queued is written.
+    Raises Conflict, Refused while it is under way."""
     if task.under_way and task.revision:
         raise Refused(f"task {task.id} is {task.state}: wait for its end, or cancel it first")
     begun: dict[str, object] = {"state": "queued", "cancelled": False, "claims": 0, "reason": "", "result": {}}
-    return _sure(store, task, "resumed", **begun, work=work, ended_at=0.0, lease_until=0.0)
+    return _sure(store, task, "resumed", **begun, resumed=how, ended_at=0.0, lease_until=0.0)
 
 
 def taken_back(store: Store, task_id: str, *, to: int) -> QueuedTask:

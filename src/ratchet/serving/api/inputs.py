@@ -271,7 +271,7 @@ class ResumedTask(Strict):
     )
     plan: Annotated[list[NewStep], Field(max_length=12)] = Field(default_factory=list, description="See NewTask.")
     plan_only: bool = Field(False, description="End with the plan once more.")
-    solver: Annotated[str, Field(max_length=2_000, description="Another one than before.")] = ""
+    solver: Annotated[str, Field(max_length=2_000, description="With words: another one than before.")] = ""
     attempts: Annotated[int, Field(ge=1, le=1_000), _WHOLE] = 5
     budget_s: Annotated[float, Field(gt=0, le=86_400)] = 1_800.0
     budget_usd: Annotated[float, Field(ge=0, le=10_000)] = 1.0

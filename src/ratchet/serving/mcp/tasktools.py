@@ -87,7 +87,7 @@ class TaskTools:
         ] = "",
         check: Annotated[str, Field(description="A command that shows it and fails now; empty: one is made.")] = "",
         plan_only: bool = False,
-        solver: Annotated[str, Field(description="Another one than before.")] = "",
+        solver: Annotated[str, Field(description="With words: another one than before.")] = "",
     ) -> Annotated[CallToolResult, RootModel[TaskShape]]:
         """Go on with a task that has ended: carry out its plan, or mend what is still wrong with its result, in words.
         Returns at once, as run_task does."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from ratchet.failures.redaction.text import redact, redact_json
 from ratchet.healing.episode import Budget, Episode, Task
-from ratchet.healing.queue.rows import QueuedTask, Work
+from ratchet.healing.queue.rows import QueuedTask, Resumption, Work
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ class TaskShape(Shape):
     attempts: int = said("Attempts that it may take.", of="work.budget.attempts")
     budget_s: float = said("Seconds that it may take.", of="work.budget.seconds")
     budget_usd: float = said("Money that it may cost.", of="work.budget.usd")
-    plan_only: bool = said("Of a task in words: whether it ends with its plan.", of="work.plan_only")
-    words: str = said("What was still wrong, in words.", foreign="words", of=lambda task: redact(task.work.said))
+    plan_only: bool = said("Of a task in words: whether it ends with its plan.", of=lambda task: _how(task).plan_only)
+    words: str = said("What was still wrong, in words.", foreign="words", of=lambda task: redact(_how(task).words))
     episode: str = said("The episode of it.")
     by: str = said("Who asked for it.", foreign="name")
     created_at: float = said("When it was asked for.")
@@ -252,6 +252,11 @@ def redacted(value: T) -> T:
     if isinstance(value, dict):
         return cast("T", {name: redacted(held) for name, held in value.items()})
     return value.mapped(redacted) if isinstance(value, Shape) else value
+
+
+def _how(task: QueuedTask) -> Resumption:
+    """How a task goes on, or began."""
+    return task.resumed or Resumption(plan_only=task.work.plan_only)
 
 
 def _queued(held: Episode) -> QueuedTask:
