@@ -255,7 +255,7 @@ def redacted(value: T) -> T:
 
 
 def _how(task: QueuedTask) -> Resumption:
-    """How a task goes on, or began."""
+    """The way in which a task goes on, or began."""
     return task.resumed or Resumption(plan_only=task.work.plan_only)
 
 
