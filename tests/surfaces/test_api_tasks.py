@@ -155,7 +155,10 @@ def test_what_makes_no_sense_is_refused_before_it_is_queued(working: TestClient,
     empty.mkdir()
     wrong = (
         {"dir": "relative"},
-        {"dir": str(empty), "check": None},
+        {"dir": str(empty), "check": None, "instruction": ""},
+        {"plan": [{"do": "x", "check": "false"}]},  # beside a check
+        {"check": None, "instruction": "", "plan": [{"do": "x", "check": "false"}]},
+        {"check": None, "plan": [{"do": "x"}] * 13},
         {"solver": "os:system"},
         {"solver": "no-such-solver"},
         {"check": ""},
