@@ -33,6 +33,7 @@ _BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "copilot": "ratchet.integrations.clients.copilot:CopilotClient",
         "cursor": "ratchet.integrations.clients.cursor:CursorClient",
         "gemini": "ratchet.integrations.clients.gemini:GeminiClient",
+        "openclaw": "ratchet.integrations.clients.openclaw:OpenclawClient",
         "opencode": "ratchet.integrations.clients.opencode:OpencodeClient",
         "pi": "ratchet.integrations.clients.pi:PiClient",
         "qwen": "ratchet.integrations.clients.qwen:QwenClient",

@@ -186,6 +186,7 @@ SAMPLES = {
     ],
     "pi": BRIDGED,
     "opencode": BRIDGED,
+    "openclaw": [],  # it has no events
 }
 
 

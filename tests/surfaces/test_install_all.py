@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 
 from ratchet import registry
 from ratchet.cli.app import cli
-from ratchet.errors import NotFound, Refused
+from ratchet.errors import NotFound, Refused, UsageError
+from ratchet.improving.targets import json_text
 from ratchet.integrations.clients.client import InstallPlace
 
 SETTINGS = {
@@ -24,6 +25,7 @@ SETTINGS = {
     ".qwen/settings.json": "{}",
     ".cline/data/settings/providers.json": "{}",
     ".pi/agent/settings.json": "{}",
+    ".openclaw/openclaw.json": '{\n  // mine\n  "mcp": {"servers": {"docs": {"url": "https://example.org"}}},\n}\n',
 }
 
 
@@ -96,3 +98,41 @@ def test_what_a_clone_links_to_is_not_taken_out_by_way_of_it(machine: Path, monk
     done = CliRunner().invoke(cli, ["uninstall", "--all", "--project"])
     assert isinstance(done.exception, Refused)
     assert mine.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{"agents": {}}\n',
+        '{\n  "mcp": {}\n}\n',
+        '{"mcp": {"servers": {}}}',
+        '{"mcp": {"sessionIdleTtlMs": 1}, "a": 1}',
+        '{\n  // mine\n  "mcp": {\n    "servers": {\n      "docs": {"url": "x"} // theirs\n    }\n  }\n}\n',
+    ],
+)
+def test_a_server_within_two_objects_goes_in_and_out_byte_for_byte(machine: Path, text: str) -> None:
+    settings = machine / ".openclaw" / "openclaw.json"
+    settings.write_text(text)
+    ratchet("install", "openclaw")
+    inside = settings.read_text()
+    assert inside != text
+    ratchet("install", "openclaw")
+    assert settings.read_text() == inside
+    added = ratchet("uninstall", "openclaw")
+    assert settings.read_text() == text, added.output
+    settings.write_text(inside.replace("{", '{"theirs": 1, ', 1))  # an edit made meanwhile, and no backup to go by
+    ratchet("uninstall", "openclaw")
+    left = json_text.parsed(settings.read_text())
+    assert left["theirs"] == 1
+    assert "ratchet" not in json.dumps(left)
+
+
+def test_openclaw_has_no_settings_of_a_project(machine: Path) -> None:
+    done = CliRunner().invoke(cli, ["install", "openclaw", "--project"])
+    assert isinstance(done.exception, UsageError)
+    assert "leave --project out" in str(done.exception)
+    (machine / ".openclaw" / "openclaw.json").write_text('{"mcp": {"servers": []}}')
+    done = CliRunner().invoke(cli, ["install", "openclaw"])
+    assert isinstance(done.exception, Refused)
+    assert '"mcp.servers" is not an object' in str(done.exception)

@@ -225,6 +225,8 @@ def _of_part(
 ) -> list[SettingsEntry]:
     wanted = [entry for entry in entries_ if parts in ("all", entry.part)]
     if not wanted:
+        if parts == "all":
+            raise UsageError(f"{client.name} has no settings of a project; leave --project out")
         lacks = "hooks that tell of a failure" if parts == "hooks" else "MCP servers"
         where = " in settings of a project" if scope == "project" else ""
         raise UsageError(f"{client.name} has no {lacks}{where}; leave --{parts}-only out")

@@ -22,14 +22,21 @@ _MODULE = ["-m", "ratchet"]
 
 @dataclass(frozen=True, slots=True)
 class ServerForm:
-    """A server under `key`: "mcpServers" of a JSON file, "mcp_servers" of a TOML one."""
+    """A server under `key`: "mcpServers" of a JSON file, or "mcp.servers", an object within one; "mcp_servers" of a
+    TOML one."""
 
     key: str
+
+    @property
+    def _keys(self) -> list[str]:
+        return self.key.split(".")
 
     def held(self, path: Path, text: str) -> Json:
         """Our entry. Raises Refused for one that is somebody else's, or an odd shape."""
         settings = _parsed(path, text)
-        servers = settings.get(self.key, {})
+        servers: Json = settings
+        for key in self._keys:
+            servers = servers.get(key, {}) if isinstance(servers, dict) else servers
         if not isinstance(servers, dict):
             raise Refused(
                 f'{path}: "{self.key}" is not an object; the file is left as it is: mend it, then install again'
@@ -55,11 +62,16 @@ class ServerForm:
             ]
             return f"{text}{gap}{chr(10).join(lines)}\n"
         text = text if text.removeprefix("\ufeff").strip() else "{\n}\n"
-        start = json_text.root(text)
-        servers = json_text.member(text, start, self.key)
-        if servers is None:
-            return json_text.with_item(text, start, {NAME: wanted}, key=self.key)
-        return json_text.with_item(text, servers.value_start, wanted, key=NAME)
+        at, keys = json_text.root(text), self._keys
+        for n, key in enumerate(keys):
+            found = json_text.member(text, at, key)
+            if found is None:
+                value: Json = {NAME: wanted}
+                for inner in reversed(keys[n + 1 :]):
+                    value = {inner: value}
+                return json_text.with_item(text, at, value, key=key)
+            at = found.value_start
+        return json_text.with_item(text, at, wanted, key=NAME)
 
     def without_ours(self, path: Path, text: str, original: str | None) -> str:
         """The text without our entry; servers that the person had left empty stay so."""
@@ -67,14 +79,23 @@ class ServerForm:
             return text
         if _is_toml(path):
             return self._without_table(text)
-        start = json_text.root(text)
-        servers = json_text.member(text, start, self.key)
-        assert servers is not None
-        names = [item.key for item in json_text.items(text, servers.value_start)]
-        if len(names) > 1 or (original is not None and self.key in _parsed(path, original)):
-            return json_text.without_item(text, servers.value_start, names.index(NAME))
-        keys = [item.key for item in json_text.items(text, start)]
-        return json_text.without_item(text, start, keys.index(self.key))
+        was = _parsed(path, original) if original is not None else {}
+        kept = 0  # objects on the way to ours that the person had
+        for key in self._keys:
+            held = was.get(key)
+            if not isinstance(held, dict):
+                break
+            was, kept = held, kept + 1
+        path_to = [json_text.root(text)]
+        for key in self._keys:
+            found = json_text.member(text, path_to[-1], key)
+            assert found is not None
+            path_to.append(found.value_start)
+        for depth in range(len(self._keys), -1, -1):  # from our entry outwards, as far as objects hold nothing else
+            names = [item.key for item in json_text.items(text, path_to[depth])]
+            if len(names) > 1 or depth <= kept:
+                break
+        return json_text.without_item(text, path_to[depth], names.index([*self._keys, NAME][depth]))
 
     @property
     def _head(self) -> str:

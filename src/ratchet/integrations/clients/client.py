@@ -98,7 +98,8 @@ class SettingsEntry:
 
     - "hooks": JSON, `{"hooks": {EVENT: [{"matcher": "*", "hooks": [HANDLER]}]}}`
     - "handlers": JSON, `{"version": 1, "hooks": {EVENT: [HANDLER]}}`
-    - "server": an MCP server under `key`, in JSON or (a file `.toml`) in TOML; `extra` goes into it
+    - "server": an MCP server under `key` ("mcp.servers": an object within one), in JSON or (a file `.toml`) in TOML;
+      `extra` goes into it
     - "script": a file of its own that the client runs, with what `Client.script` writes for `key`
 
     A file that is not there is made with `mode`.

@@ -14,11 +14,10 @@ from ratchet.records import Row, number_in, text_in, whole_in
 _OTHERS = {
     "Amp": ("{data}/amp/threads",),
     "goose": ("{data}/goose/sessions",),
-    "OpenClaw": ("{claw}/agents",),
     "OpenHands": ("{user}/.openhands/conversations", "{user}/.openhands/sessions", "{user}/.openhands-state/sessions"),
 }
-"""Homes of agents into which nothing of ours is installed. `data` is XDG_DATA_HOME and `claw` OPENCLAW_STATE_DIR,
-or what they are by default. aider has none: its histories lie in the folders of projects."""
+"""Homes of agents into which nothing of ours is installed. `data` is XDG_DATA_HOME, or what
+it is by default. aider has none: its histories lie in the folders of projects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +41,8 @@ def known_homes(environ: Mapping[str, str]) -> list[HistoryHome]:
     for name in registry.names(registry.CLIENTS):
         client = registry.client(name)
         found |= dict.fromkeys(client.homes(user, environ), client.title)
-    claw = environ.get("OPENCLAW_STATE_DIR") or f"{user}/.openclaw"
     for title, places in _OTHERS.items():
-        found |= {place.format(user=user, data=data, claw=claw): title for place in places}
+        found |= {place.format(user=user, data=data): title for place in places}
     return [HistoryHome(agent=title, path=place) for place, title in found.items() if Path(place).exists()]
 
 
