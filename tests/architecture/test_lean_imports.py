@@ -160,7 +160,7 @@ def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: st
     assert "ratchet.failures.kinds.kind" not in names
 
 
-def test_a_failure_like_one_before_compiles_no_expression(tmp_path: Path) -> None:
+def test_a_failure_like_one_before_compiles_no_expression_and_loads_no_functools(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "ratchet.db")
     store.insert_new("lessons", [{"id": "l", "state": "active", "scope": "global", "text": "x", "when_text": "no, no"}])
     store.close()
@@ -170,7 +170,7 @@ def test_a_failure_like_one_before_compiles_no_expression(tmp_path: Path) -> Non
         "-I",
         "-S",
         "-c",
-        f"import sys;sys.path.insert(0,{SOURCE!r});{code};print('re' in sys.modules)",
+        f"import sys;sys.path.insert(0,{SOURCE!r});{code};print(*({{'re','functools'}}&sys.modules.keys()))",
     ]
     said = []
     for call in ("toolu_1", "toolu_2"):
@@ -178,7 +178,20 @@ def test_a_failure_like_one_before_compiles_no_expression(tmp_path: Path) -> Non
                  "tool_use_id": call, "error": "fatal: no upstream branch here now"}  # fmt: skip
         done = subprocess.run(bare, input=json.dumps(event).encode(), capture_output=True, check=True)
         said.append(done.stdout.decode().splitlines()[-1])
-    assert said == ["True", "False"]
+    assert "re" in said[0]
+    assert said[1] == ""
+
+
+def test_what_a_hook_lends_to_sqlite_serves_a_process_that_goes_on() -> None:
+    """More statements than a connection remembers, and all of `functools` for whoever asks later."""
+    code = (
+        "from ratchet.lessons import lookup;import functools,sqlite3;"
+        "held=lookup.sqlite3.connect(':memory:');"
+        "added=[held.execute(f'SELECT {n} + ?',(n,)).fetchone()[0] for n in range(300)];"
+        "more=sqlite3.connect(':memory:').execute('SELECT 1').fetchone();"
+        "assert added==[2*n for n in range(300)] and more==(1,) and functools.partial"
+    )
+    assert "functools" in loaded(code)
 
 
 def test_a_lean_module_loads_nothing_slow() -> None:

@@ -176,8 +176,7 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     """The lines that carry an error, each once; else those that mention one; else the last."""
     lowered = text.lower()
     hints = [*filter(lowered.__contains__, _HINTS)]
-    _, echo, place, detail = _compiled()
-    echoes = any(map(text.__contains__, _ECHO_SIGNS))
+    _, _, place, detail = _compiled()
     placed = compiled(_PLACE_SIGN).search(text) is not None
     kept: dict[str, str] = {}
     weak: list[str] = []
@@ -188,7 +187,8 @@ def _carrying(lines: list[str], text: str) -> list[str]:
             if not at_place and not any(map(low.__contains__, hints)):
                 continue
             head = line[:LINE_LIMIT]
-            if not (at_place or _is_strong(head)) or (echoes and echo.search(head)):
+            strong, echo = _weighed(head)
+            if echo or not (at_place or strong):
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
@@ -199,32 +199,33 @@ def _carrying(lines: list[str], text: str) -> list[str]:
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
 
 
-_strong: dict[str, bool] = {}
+_lines: dict[str, tuple[bool, bool]] = {}
 _REMEMBERED = 2_048  # at most 1 MB
 
 
-def _is_strong(line: str) -> bool:
-    """Tell whether a line carries an error; the same lines come again with every failure of one cause."""
-    known = _strong.get(line)
+def _weighed(line: str) -> tuple[bool, bool]:
+    """Tell whether a line carries an error, and whether it only says again that something failed; the same lines come
+    with every failure of one cause."""
+    known = _lines.get(line)
     if known is None:
-        known = _compiled()[0].search(line) is not None
-        if len(_strong) >= _REMEMBERED:
-            _strong.clear()
-        _strong[line] = known
+        strong, echo = _compiled()[:2]
+        echoes = any(map(line.__contains__, _ECHO_SIGNS)) and echo.search(line) is not None
+        known = strong.search(line) is not None, echoes
+        if len(_lines) >= _REMEMBERED:
+            _lines.clear()
+        _lines[line] = known
     return known
 
 
 def marks_of(lines: list[str]) -> list[int]:
     """Weigh each line as a sign of an error: 2 carries one, 1 mentions one, 0 neither."""
-    _, echo, place, _ = _compiled()
+    place = _compiled()[2]
     marks = []
     for line in lines:
         low = line.lower()
         head = line[:LINE_LIMIT]
         if not any(map(low.__contains__, _HINTS)) and not place.match(head):
             marks.append(0)
-        elif _is_strong(head) and not echo.search(head):
-            marks.append(2)
         else:
-            marks.append(1)
+            marks.append(2 if _weighed(head) == (True, False) else 1)
     return marks

@@ -63,6 +63,18 @@ def tests_failed(text: str) -> bool:
 
 def test_summary(text: str) -> str:
     """The first line in which a test runner reports failing tests, cut to 200 characters; "" without one."""
+    global _last
+    known, said = _last
+    if known != text:
+        said = _test_summary(text)
+        _last = text, said
+    return said
+
+
+_last = ("", "")  # a failure is read several times in a row, for its kind and for its signature
+
+
+def _test_summary(text: str) -> str:
     if not any(map(text.__contains__, _REPORT_SIGNS)):
         return ""
     # A report is a line, and each of its forms has one of these signs: most lines of an output have none.

@@ -23,11 +23,30 @@ if TYPE_CHECKING:
     from ratchet.lessons.passages import Near, Spread
     from ratchet.records import Json, Row
 else:
-    # The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs.
-    try:
-        import _sqlite3 as sqlite3
-    except ImportError:  # another implementation of Python
-        import sqlite3
+    import sys
+
+    def _loaded():
+        """The C half of `sqlite3`: its Python half loads datetime (2 ms), for conversions that no lesson needs. The C
+        half asks `functools` for `lru_cache` alone, for which a hook would load eight modules (1.5 ms): while it is
+        loaded it is lent the C part of that."""
+        lent = None
+        try:
+            if "functools" not in sys.modules:
+                from _functools import _lru_cache_wrapper as cached
+
+                lent = sys.modules["functools"] = type(sys)("functools")
+                lent.lru_cache = lambda size: lambda called: cached(called, size, False, tuple)
+            import _sqlite3
+        except (ImportError, AttributeError):  # another implementation of Python, or one that asks for more
+            _sqlite3 = None
+        finally:
+            if lent is not None:
+                del sys.modules["functools"]
+        if _sqlite3 is None:
+            import sqlite3 as _sqlite3
+        return _sqlite3
+
+    sqlite3 = _loaded()
 
 BUSY_S = 0.2  # how long a look-up waits for a writer of the store
 OFFERED = 64  # lessons from which a session start chooses: more than fit into its text

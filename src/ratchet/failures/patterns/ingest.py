@@ -124,7 +124,10 @@ def _read(
     if not kind:
         kind = kind_of(message, exception=classes, code=code, status=status, exit_code=exit_code, tool=tool)
     template = template_of(message)
-    return kind, template, sign(kind, template)
+    return kind, template, _signature(kind, template)
+
+
+_signature = lru_cache(maxsize=_MEMO)(sign)
 
 
 def uncount(store: Store, rows: Iterable[Row]) -> None:
