@@ -72,7 +72,7 @@ def race_line(moment: EvolveMoment) -> str:
     going.sort(key=lambda each: -each[1].e_value)
     shown = [
         f"#{racer.n} {100 * standing.mean:+.1f} ±{100 * _half(standing):.1f}, {standing.pairs} pairs, "
-        f"{standing.e_value:.2g} of {1 / racer.level:.0f}"
+        f"evidence {standing.e_value:.2g} of {1 / racer.level:.0f}"
         for racer, standing in going[:_SHOWN]
     ]
     more = f"and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
@@ -95,9 +95,7 @@ def _step(moment: EvolveMoment, out: Console | RichConsole | None = None) -> Non
         out.print(Styled(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
     elif moment.what == "racing":
         named = ", ".join(f"#{each.n}" for each in moment.racers)
-        out.print(
-            Styled(f"  {'racing':<13}", "cyan").append(f"{named} against {moment.racers[0].incumbent}", "default")
-        )
+        out.print(Styled(f"  {'racing':<13}", "cyan").append(f"{named} against what counts so far", "default"))
     elif (moment.what == "proposed" and candidate and candidate.state == "screened_out") or (
         moment.what == "decided" and candidate
     ):
@@ -129,7 +127,7 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
     missed = chances_missed(candidates, mde=held.mde, cap=held.cap, doubt=DOUBT)
     if missed:
         told = ", ".join(f"{_gain(gain)} points in {share:.0%}" for gain, share in missed.items())
-        out.print(f"  missed where it is true: {told} of cases, at this bar and noise", style="dim", soft_wrap=True)
+        out.print(f"  missed although its true gain is: {told} of cases", style="dim", soft_wrap=True)
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
         out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)
     elif held.applied:
@@ -153,7 +151,12 @@ def report(out: Console, made: EvolutionReport) -> None:
         f"(95 % {_gain(made.low)} to {_gain(made.high)}; {itself}), {number(made.runs, 'run')}",
         soft_wrap=True,
     )
-    out.print(f"  on the tasks that decided: {_gain(made.claimed)} points", style="dim", soft_wrap=True)
+    out.print(
+        f"  on the tasks that decided it gained {_gain(made.claimed)} points; quote the sealed figure, since the "
+        "winner was chosen by the other",
+        style="dim",
+        soft_wrap=True,
+    )
     if made.best_of_n is not None:
         out.print(
             f"  best of {made.n} tries of the agent as it was: {_points(made.best_of_n)}, at {made.n} times the price a"

@@ -66,13 +66,14 @@ class EvolveMeans:
 
 
 def resolution(asked: EvolveAsked) -> str:
-    """Say what the gate tasks of a benchmark can and cannot see, in one sentence."""
+    """Say in one sentence which gains a run can see, and at what price."""
     level = asked.fdr / asked.proposals
-    pairs = needed_pairs(0.5, asked.mde, level)
+    pairs, double = (needed_pairs(0.5, gain, level) for gain in (asked.mde, 2 * asked.mde))
     tasks = len(asked.benchmark.of("gate"))
     return (
-        f"{tasks} gate tasks once cannot resolve {100 * asked.mde:g} points; about {pairs:,} pairs show them in"
-        f" {POWER:.0%} of cases, where half of them differ; a candidate gets at most {asked.cap:,}"
+        f"A gain of {100 * asked.mde:g} points takes about {pairs:,} pairs of runs to show on {tasks} gate tasks (in"
+        f" {POWER:.0%} of cases, where half of the pairs differ), one of {200 * asked.mde:g} points {double:,}; a"
+        f" candidate gets at most {asked.cap:,}"
     )
 
 

@@ -129,10 +129,17 @@ def decided(standing: racing.Standing, level: float, *, best: bool) -> tuple[Can
     """Decide what becomes of a racer, and say why in one line."""
     seen = f"{100 * standing.mean:+.1f} points over {standing.pairs} pairs"
     if standing.finish == "keep":
-        proof = f"proven better: {seen}, e-value {standing.e_value:,.0f} of {1 / level:,.0f}"
+        proof = f"proven better: {seen}; {_luck(standing.e_value, level)}"
         return ("kept", proof) if best else ("waiting", f"{proof}; another was better still")
     if standing.finish == "refused":
         return "reverted", clean(standing.reason, _REASON_CHARS)
     if standing.finish == "unmeasured":
         return "undecided", standing.reason
-    return "reverted", f"not proven better: {seen}, e-value {standing.e_value:,.2f} of {1 / level:,.0f}"
+    return "reverted", f"not proven better: {seen}; {_luck(standing.e_value, level)}"
+
+
+def _luck(e_value: float, level: float) -> str:
+    """Say what the evidence means: under no gain it reaches a height h with probability 1/h at most (Ville)."""
+    if e_value < 2:
+        return f"luck alone can show as much, 1 of {1 / level:,.0f} was asked"
+    return f"luck shows as much in at most 1 of {e_value:,.0f} cases, 1 of {1 / level:,.0f} was asked"
