@@ -72,7 +72,7 @@ def race_line(moment: EvolveMoment) -> str:
     going.sort(key=lambda each: -each[1].e_value)
     shown = [
         f"#{racer.n} {100 * standing.mean:+.1f} ±{100 * _half(standing):.1f}, {standing.pairs} pairs, "
-        f"evidence {standing.e_value:.2g} of {1 / racer.level:.0f}"
+        f"{standing.e_value:.2g} of {1 / racer.level:.0f}"
         for racer, standing in going[:_SHOWN]
     ]
     more = f"and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
