@@ -136,6 +136,7 @@ def noted(home: Path) -> dict[str, str]:
         outcome = runtime.sessions.outcomes(ok=False, limit=1).items[0]
         return {
             "pattern": f"/ui/patterns/{runtime.patterns(limit=1)[0].id}",
+            "pattern's company": f"/ui/patterns/{runtime.patterns(limit=1)[0].id}/together",
             "lesson": f"/ui/lessons/{runtime.lessons.list()[0].id}",
             "step": f"/ui/outcomes/{outcome.id}",
             "session": f"/ui/sessions/{outcome.session}",
