@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ratchet.compat.reloop.standalone import FailureMemory, StoredFailure
 from ratchet.errors import RedisError
 from ratchet.records import Row
 from ratchet.runtime import Runtime, unwatched
@@ -589,3 +591,27 @@ def test_without_the_setting_there_is_nothing_to_rebuild(home: Path) -> None:
     done = run(home, "", "services", "rebuild")
     assert done.returncode == 2
     assert "RATCHET_REDIS_URL" in done.stderr
+
+
+def test_reloops_memory_asks_the_redis_that_it_is_given(
+    home: Path, server: SearchRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RATCHET_HOME", str(home))
+    failure: StoredFailure = {
+        "error_type": "ImportError",
+        "error_message": "No module named 'sharp'",
+        "root_cause": "missing",
+        "suggested_fix": "pip install sharp",
+    }
+
+    async def kept(memory: FailureMemory) -> str:
+        await memory.store_failure(**failure)
+        return str(await memory.search("ImportError: No module named 'sharp'"))
+
+    assert "pip install sharp" in asyncio.run(kept(FailureMemory(redis_url=server.url)))
+    with opened(home, server) as runtime:
+        assert runtime.redis.states()[0].held == 1
+    server.kill()
+    monkeypatch.setenv("REDIS_URL", server.url)
+    failure["error_message"] = "No module named 'blunt'"
+    assert "pip install sharp" in asyncio.run(kept(FailureMemory()))

@@ -17,8 +17,8 @@ class Settings:
 
     `max_retries`, `max_budget_usd` and `circuit_breaker_threshold` bound tasks and `retry`; `codex_model` and
     `fast_model` name the models of tasks, `openai_api_key` is the key of both; `api_host` and `api_port` say where to
-    serve. The others have no counterpart and are read for their users' sake: the store needs neither Redis nor
-    embeddings, and the sandbox is Ratchet's own.
+    serve, `redis_url` which Redis stands beside the store. The others have no counterpart and are read for their users'
+    sake: the store needs no embeddings, and the sandbox is Ratchet's own.
     """
 
     openai_api_key: str = ""

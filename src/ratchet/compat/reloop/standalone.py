@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Coroutine, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self, TypedDict, TypeVar, Unpack
 
@@ -52,7 +53,8 @@ class StoredFailure(TypedDict, total=False):
 
 class FailureMemory:
     """A memory in a Ratchet home: the folder beside `sqlite_path` with the suffix .ratchet where one is given (what
-    reloop kept in that file is read once), else RATCHET_HOME or ~/.ratchet. Redis is not needed and not asked."""
+    reloop kept in that file is read once), else RATCHET_HOME or ~/.ratchet. A Redis that is named, also by REDIS_URL,
+    finds what is alike faster; the store is the truth, and answers alone where it is away."""
 
     def __init__(
         self,
@@ -63,12 +65,14 @@ class FailureMemory:
     ) -> None:
         if backend not in ("auto", "redis", "sqlite"):
             raise ValueError(f"Unknown backend type: {backend!r}")
-        if backend == "redis" or settings().redis_url:
-            log.info("memory.store", extra={"why": "kept in Ratchet's own store; Redis is not asked"})
-        del redis_url, embedding_model
+        url = "" if backend == "sqlite" else redis_url or settings().redis_url
+        if url and find_spec("redisvl") is None:
+            log.info("memory.store", extra={"why": "Redis is asked with its extra: pip install 'ratchet-ai[redis]'"})
+            url = ""
+        del embedding_model
         home = home_of(None) if sqlite_path is None else Path(sqlite_path).with_suffix(".ratchet")
         home.mkdir(parents=True, exist_ok=True)
-        self._ratchet = Ratchet(home, foreign_home=True)
+        self._ratchet = Ratchet(home, foreign_home=True, redis_url=url or None)
         if sqlite_path is not None and Path(sqlite_path).is_file():
             self._ratchet.learn(sqlite_path)
         self._backend = RatchetMemory(self._ratchet, home)
