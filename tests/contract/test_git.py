@@ -269,6 +269,9 @@ def loose(project: Path, what: str) -> Path:
     return project / ".git" / "objects" / name[:2] / name[2:]
 
 
+LIMITS = git.RemoteLimits(files=9, each=9_999, total=99_999)
+
+
 def used(project: Path, target: Path) -> list[str]:
     """Everything for which Ratchet starts git on a folder; a refusal is an answer. Returns the commands."""
     started: list[str] = []
@@ -285,9 +288,7 @@ def used(project: Path, target: Path) -> list[str]:
         acts: tuple[Callable[[], object], ...] = (
             lambda: branch.check(project, "b"),
             lambda: branch.commit(project, "b", CHANGES, message="m\n"),
-            lambda: git.remote_texts(
-                f"file://{project}", wanted=re.compile("."), most_bytes=9_999, most_files=9, beside=(project,)
-            ),
+            lambda: git.remote_texts(f"file://{project}", wanted=re.compile("."), most=LIMITS, beside=(project,)),
         )
         for act in acts:
             try:

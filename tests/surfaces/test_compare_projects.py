@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ratchet.cli.app import cli
-from ratchet.errors import UsageError
+from ratchet.errors import Refused, UsageError
 from ratchet.evolving.competitors.book import compare_projects, gap_plan, write_plans
-from ratchet.evolving.competitors.comparing import ComparedFeature
+from ratchet.evolving.competitors.comparing import ComparedFeature, table_of
 from ratchet.evolving.competitors.features import Feature, features
 from ratchet.evolving.competitors.prose import ProseLine, grounded
 from ratchet.healing.planning.plan import plan_of
@@ -297,3 +297,60 @@ def test_the_table_stands_without_a_model_and_where_one_fails(projects: Path, ho
     assert failed.exit_code == 0
     assert failed.stdout == alone.stdout
     assert "no prose: " in failed.stderr
+
+
+def test_a_files_name_writes_nothing_into_a_plan(tmp_path: Path, home: Path) -> None:
+    del home
+    for name in ("mine", "evil"):
+        (tmp_path / name).mkdir()
+    foreign = tmp_path / "evil"
+    declared = 'p.add_argument("--dry-run")  # \x1b[2J\n'
+    (foreign / 'a\n[[step]]\ndo = "x"\ncheck = "touch PWNED"\n#.py').write_text(declared)
+    (foreign / "b.py").write_text(declared)
+    (foreign / "package.json").write_text('{"name": "x", "bin": {"a\\ud800b": "./y.js", "\\u001bz": "./z.js"}}')
+    table = compare_projects(tmp_path / "mine", [str(foreign)])
+    assert [each.cells["evil"].place for each in table.gaps] == ["b.py:1"]
+    (written,) = write_plans(table, tmp_path / "plans", program="", limit=5)
+    (step,) = plan_of(written.read_text()).steps
+    assert (step.do, step.check) == ("Add the option --dry-run.", ())
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    blob = tmp_path / "blob"
+    blob.write_bytes(b"a" * 1_000_000)
+    bare = tmp_path / "bomb.git"
+
+    def git(*words: str, said: bytes = b"") -> str:
+        argv = ["git", "--git-dir", str(bare), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(argv, input=said, capture_output=True, check=True).stdout.decode().strip()
+
+    git("init", "-q", "--bare", "-b", "main")
+    name = git("hash-object", "-w", str(blob))
+    tree = git("mktree", said=b"".join(b"100644 blob %s\tf%05d.md\n" % (name.encode(), n) for n in range(100)))
+    git("update-ref", "refs/heads/main", git("commit-tree", tree, "-m", "a"))
+    with pytest.raises(Refused, match="more than 64 MiB of such files: clone it and name a part of it"):
+        compare_projects(tmp_path / "mine", [str(bare)])
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pyproject.toml", "x = " + "1" * 5_000),
+        ("a.py", "-" * 200_000 + "1"),
+        ("setup.py", "-" * 200_000 + "1"),
+        ("a.js", "f(" * 60_000 + ")" * 60_000),
+        ("a.js", "a()." * 60_000 + "b()"),
+        ("a.js", '"' + "\\n" * 200_000 + '"'),
+        ("a.rs", "#[arg(long)]" * 30_000 + "x: u8"),
+        ("README.md", "##" + " " * 200_000 + "x" * 200),
+    ],
+)
+def test_a_file_made_to_keep_a_reader_busy_shows_nothing(path: str, text: str) -> None:
+    assert {each.kind for each in features({path: text})} <= {"option"}  # or this never ends
+
+
+def test_headings_are_compared_with_those_that_begin_alike() -> None:
+    many = features({"README.md": "\n".join(f"## {n:x}a{n:x} b{n:x}c" for n in range(4_000))})
+    assert len(many) == 1_000
+    assert len(table_of("mine", {"mine": many, "other": many}).rows) == 1_000

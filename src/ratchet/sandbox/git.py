@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ratchet.errors import BackendError, NotFound
+from ratchet.errors import BackendError, NotFound, Refused
 from ratchet.sandbox.beneath import plain_content
 
 Verb = Literal[
@@ -114,12 +114,25 @@ def opened(folder: Path) -> Iterator[Git]:
         yield Git(repository, Path(scratch))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteLimits:
+    """Bounds of what is read of a foreign project: files, bytes of each (larger ones are left out), bytes of all."""
+
+    files: int
+    each: int
+    total: int
+
+    def refusal(self, place: str) -> Refused:
+        """The error where all of it together is too large."""
+        return Refused(f"{place} holds more than {self.total >> 20} MiB of such files: clone it and name a part of it")
+
+
 def remote_texts(
-    address: str, *, wanted: re.Pattern[str], most_bytes: int, most_files: int, beside: Sequence[Path]
+    address: str, *, wanted: re.Pattern[str], most: RemoteLimits, beside: Sequence[Path]
 ) -> dict[str, bytes]:
     """The files of a repository's newest commit whose paths are wanted, by path: fetched into a folder that is gone
     afterwards. Nothing is checked out, no hook, filter or setting of theirs is read; programs in the folders `beside`
-    are not found. Raises BackendError."""
+    are not found. Raises BackendError, Refused where they are too large."""
     with tempfile.TemporaryDirectory(prefix="ratchet-git-") as scratch:
         own = Path(scratch)
         _prepare(own, "ref: refs/heads/none\n", bare=True)
@@ -136,12 +149,16 @@ def remote_texts(
 
         run("fetch", "--quiet", "--depth=1", "--no-tags", "--", address, "HEAD")
         blobs: dict[str, str] = {}
+        total = 0
         for entry in run("ls-tree", "-r", "-z", "-l", "FETCH_HEAD").decode("utf-8", "surrogateescape").split("\0"):
             about, _, path = entry.partition("\t")
             mode, kind, name, size = (*about.split(), "", "", "", "")[:4]
-            plain = kind == "blob" and mode != "120000" and size.isdecimal() and int(size) <= most_bytes
-            if plain and wanted.search(path) and len(blobs) < most_files:
+            plain = kind == "blob" and mode != "120000" and size.isdecimal() and int(size) <= most.each
+            if plain and wanted.search(path) and len(blobs) < most.files:
                 blobs[path] = name
+                total += int(size)
+        if total > most.total:
+            raise most.refusal(address)
         said = run("cat-file", "--batch", content="".join(f"{name}\n" for name in blobs.values()).encode())
     return dict(zip(blobs, _contents(said), strict=True))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,10 +44,11 @@ def table_of(own: str, found: Mapping[str, Sequence[Feature]]) -> FeatureTable:
     """Bring the features of projects (name -> features, one's own among them) together: gaps first, those that most
     others have before the rest."""
     rows: dict[tuple[str, str], dict[str, Feature]] = {}
+    headings = _Headings()
     for project in (own, *(each for each in found if each != own)):
         for feature in found[project]:
-            key = _key(feature, rows)
-            rows.setdefault(key, {}).setdefault(project, feature)
+            key = headings.key(feature.name) if feature.kind == "topic" else _spelled(feature.name)
+            rows.setdefault((feature.kind, key), {}).setdefault(project, feature)
     made = [
         ComparedFeature(kind=first.kind, name=first.name, cells=cells)
         for cells in rows.values()
@@ -56,19 +58,38 @@ def table_of(own: str, found: Mapping[str, Sequence[Feature]]) -> FeatureTable:
     return FeatureTable(own=own, others=tuple(each for each in found if each != own), rows=tuple(made))
 
 
-def _key(feature: Feature, rows: Mapping[tuple[str, str], object]) -> tuple[str, str]:
-    """The row of a feature: names are one but for case and dashes, headings by the words that they share."""
-    if feature.kind != "topic":
-        return feature.kind, feature.name.casefold().replace("_", "-")
-    words = _words(feature.name)
-    if not words:
-        return feature.kind, feature.name.casefold()
-    for kind, key in rows:
-        held = frozenset(key.split()) if kind == "topic" else frozenset()
-        shared = sum(any(_is_form(a, b) for b in held) for a in words)
-        if held and shared / (len(words) + len(held) - shared) >= _ALIKE:
-            return kind, key
-    return feature.kind, " ".join(sorted(words))
+def _spelled(name: str) -> str:
+    """Names are one but for case and dashes."""
+    return name.casefold().replace("_", "-")
+
+
+class _Headings:
+    """The headings so far: two are one by the words that they share. Forms of one word begin alike, so each is compared
+    with those only that share a beginning."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._words: list[frozenset[str]] = []
+        self._beginning: dict[str, set[int]] = {}
+
+    def key(self, heading: str) -> str:
+        """The first heading that this one is a form of, by its words in order; else its own."""
+        words = _words(heading)
+        if not words:
+            return heading.casefold()
+        shared: Counter[int] = Counter()
+        for word in words:
+            near = self._beginning.get(word[:_STEM], set())
+            shared.update(at for at in near if any(_is_form(word, each) for each in self._words[at]))
+        alike = (at for at, n in shared.items() if n / (len(words) + len(self._words[at]) - n) >= _ALIKE)
+        first = min(alike, default=None)
+        if first is not None:
+            return self._keys[first]
+        for word in words:
+            self._beginning.setdefault(word[:_STEM], set()).add(len(self._keys))
+        self._keys.append(" ".join(sorted(words)))
+        self._words.append(words)
+        return self._keys[-1]
 
 
 def _words(heading: str) -> frozenset[str]:

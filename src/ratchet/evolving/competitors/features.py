@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Literal
 
 from ratchet.evolving.competitors import in_manifests, in_python, in_tokens
+from ratchet.healing.planning.plan import one_line
 
 FeatureKind = Literal["command", "option", "tool", "endpoint", "format", "topic"]
 KINDS: tuple[FeatureKind, ...] = ("command", "option", "tool", "endpoint", "format", "topic")
@@ -17,6 +19,8 @@ _RELEASES = re.compile(r"(?:^|/)(?:change|history|news|release)[^/]*$", re.IGNOR
 _APART = re.compile(r"(?:^|/)(?:tests?|testing|examples?|benchmarks?|vendor|third_party|node_modules|site-packages)/")
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*\.(?:test|spec)|conftest)\.\w+$")
 _HEADING = re.compile(r"^#{2,3}\s+(.{3,80}?)\s*#*$")
+_LONG = 120  # no heading, and long enough to keep an expression busy
+_MOST_HEADINGS = 1_000
 _UNDERLINED = re.compile(r"^[=~^-]{3,}$")
 
 
@@ -53,7 +57,9 @@ def features(texts: Mapping[str, str]) -> tuple[Feature, ...]:
         else:
             of_file = _found(path, texts[path], lines)
         for kind, name, line in of_file:
-            shown = lines[line - 1].strip()[:160] if 0 < line <= len(lines) else ""
+            if not name.isprintable():
+                continue  # nobody could type or see it
+            shown = one_line(lines[line - 1].strip()[:160]) if 0 < line <= len(lines) else ""
             made = Feature(kind=_kind(kind), name=name, file=path, line=line, shown=shown)
             found.setdefault((kind, name), made)
     return tuple(sorted(found.values(), key=lambda each: (KINDS.index(each.kind), each.name)))
@@ -71,7 +77,7 @@ def _found(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, st
     if PurePosixPath(path).suffix in in_tokens.SUFFIXES:
         yield from in_tokens.found(path, text)
     elif _DOCS.search(path) and not _RELEASES.search(path):
-        yield from (("topic", name, line) for name, line in _headings(lines))
+        yield from (("topic", name, line) for name, line in islice(_headings(lines), _MOST_HEADINGS))
     else:
         yield from (("command", name, line) for name, line in in_manifests.commands(path, text, lines))
 
@@ -80,7 +86,7 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
     fenced = False
     for number, line in enumerate(lines, 1):
         fenced ^= line.lstrip().startswith("```")
-        if fenced:
+        if fenced or len(line) > _LONG:
             continue
         heading = _HEADING.match(line)
         if heading:

@@ -8,17 +8,19 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 
 from ratchet.records import Json
 
 NAMES = ("pyproject.toml", "setup.cfg", "package.json", "Cargo.toml")
+_MOST = 500  # programs of one project
 _SCRIPT = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+)(?::([\w.]+))?")
 
 
 def commands(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, int]]:
     """The programs that a manifest puts onto a person's path, with their lines."""
-    for name in _programs(path, text):
+    for name in islice(_programs(path, text), _MOST):
         word = rf"[\"']?{re.escape(name)}[\"']?"
         forms = (rf"^\s*{word}\s*=\s*[\"']?[\w.]+[:\w]", rf"{word}\s*:\s*\"[^\"]*[./]", rf"name[\"']?\s*[=:]\s*{word}")
         numbers = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
@@ -78,7 +80,7 @@ def _setup_scripts(text: str) -> Iterator[str]:
     """The lines of `entry_points={"console_scripts": [...]}`."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
@@ -106,7 +108,7 @@ def _within(held: Mapping[str, Json], keys: Sequence[str]) -> Mapping[str, Json]
 def _toml(text: str) -> Mapping[str, Json]:
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also an integer of thousands of digits
         return {}
 
 

@@ -21,7 +21,7 @@ def modules(texts: Mapping[str, str]) -> Mapping[str, ast.Module]:
     for path, text in texts.items():
         try:
             found[path] = ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return found
 

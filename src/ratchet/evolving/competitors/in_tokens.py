@@ -28,6 +28,7 @@ _ENDS = frozenset(("endswith", "hassuffix", "ends_with"))
 _FLAG_SETS = frozenset(("Flags", "PersistentFlags", "NewFlagSet"))
 _USED = frozenset(("await", "return", "=", ":=", "(", ",", "=>"))
 """Stands before a call whose answer is wanted: a client's, which declares no route."""
+_NEAR = 12  # tokens or attributes between what declares and what is declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +68,32 @@ def _tokens(language: str, text: str) -> list[_CodeToken]:
     from pygments.token import Comment, String, Whitespace
 
     found: list[_CodeToken] = []
-    line, open_text = 1, False
+    line, began = 1, 0
+    parts: list[str] = []  # of a text that has not ended
     for kind, value in get_lexer_by_name(language).get_tokens(text):
         if kind in String.Doc:
             kind = Comment
         is_text = kind in String
-        if is_text and open_text:
-            found[-1] = _CodeToken(found[-1].text + value, found[-1].line, literal=True)
-        elif is_text:
-            found.append(_CodeToken(value, line, literal=True))
-        elif (kind not in Comment or kind in Comment.Preproc) and kind not in Whitespace and value.strip():
+        if is_text and value:
+            began = began if parts else line
+            parts.append(value)
+        if parts and (not is_text or _is_closed(parts)):
+            found.append(_CodeToken("".join(parts), began, literal=True))
+            parts = []
+        if (
+            not is_text
+            and (kind not in Comment or kind in Comment.Preproc)
+            and kind not in Whitespace
+            and value.strip()
+        ):
             words = re.findall(r"[\w$]+|::|:=|=>|[^\w\s]", value)
             found += [_CodeToken(each, line) for each in words]
-        open_text = is_text and not _closed(found[-1].text)
         line += value.count("\n")
-    return found
+    return [*found, _CodeToken("".join(parts), began, literal=True)] if parts else found
 
 
-def _closed(text: str) -> bool:
-    return len(text) > 1 and text[0] == text[-1]
+def _is_closed(parts: Sequence[str]) -> bool:
+    return (len(parts) > 1 or len(parts[0]) > 1) and parts[0][0] == parts[-1][-1]
 
 
 class _CodeFile:
@@ -96,6 +104,8 @@ class _CodeFile:
         self._closing: dict[int, int] = {}
         self._opening: dict[int, int] = {}
         self._around: list[int] = []
+        self._commas: dict[int, list[int]] = {}
+        self._starts: dict[int, int] = {}
         open_at: list[int] = []
         for n, token in enumerate(tokens):
             text = "" if token.literal else token.text
@@ -103,6 +113,8 @@ class _CodeFile:
                 self._opening[n] = open_at[-1]
                 self._closing[open_at.pop()] = n
             self._around.append(open_at[-1] if open_at else -1)
+            if text == ",":
+                self._commas.setdefault(self._around[n], []).append(n)
             if text in _CLOSING:
                 open_at.append(n)
 
@@ -125,18 +137,19 @@ class _CodeFile:
 
     def _start(self, n: int) -> int:
         """First token of the chain of names and calls that ends at `n`."""
+        end = n
         while self._text(n - 1) in (".", "::"):
             n -= 2
             while self._text(n) in (")", "]") and n in self._opening:
                 n = self._opening[n] - 1
-            if not _WORD.fullmatch(self._text(n)):
+            if n in self._starts or not _WORD.fullmatch(self._text(n)):
                 break
-        return max(0, n)
+        self._starts[end] = self._starts.get(n, max(0, n))
+        return self._starts[end]
 
     def _arguments(self, opened: int, closed: int) -> tuple[tuple[int, int], ...]:
         """First and last token of each argument."""
-        commas = [n for n in range(opened + 1, closed) if self._text(n) == "," and self._around[n] == opened]
-        edges = [opened, *commas, closed]
+        edges = [opened, *self._commas.get(opened, ()), closed]
         return tuple((a + 1, b - 1) for a, b in zip(edges, edges[1:], strict=False) if b - a > 1)
 
     def _said(self, span: tuple[int, int]) -> str:
@@ -194,7 +207,7 @@ class _CodeFile:
             yield "option", f"--{said[named]}", self._tokens[call.arguments[named][0]].line
 
     def _subcommand(self, call: _CodeCall) -> Iterator[Found]:
-        for n in range(call.opened + 1, call.closed):
+        for n in range(call.opened + 1, min(call.closed, call.opened + _NEAR)):
             if self._tokens[n].literal and self._text(n - 1) == "(" and self._text(n - 2) == "new":
                 yield "command", self._said((n, n)), self._tokens[n].line
                 return
@@ -237,18 +250,17 @@ class _CodeFile:
         return (self._text(n), self._tokens[n].line) if self._text(n + 1) == ":" else ("", 0)
 
     def _past_attributes(self, n: int) -> int:
-        while self._text(n) == "#" and self._text(n + 1) == "[":
+        for _ in range(_NEAR):
+            if self._text(n) != "#" or self._text(n + 1) != "[":
+                break
             n = self._closing.get(n + 1, n + 1) + 1
         return n
 
     def _variants(self, n: int) -> Iterator[Found]:
         n = self._past_attributes(n)
-        opened = next((each for each in range(n, min(n + 12, len(self._tokens))) if self._text(each) == "{"), -1)
+        opened = next((each for each in range(n, min(n + _NEAR, len(self._tokens))) if self._text(each) == "{"), -1)
         closed = self._closing.get(opened, -1)
-        at = opened + 1
-        while 0 < at < closed:
-            at = self._past_attributes(at)
-            if _WORD.fullmatch(self._text(at)):
+        for comma in (opened, *self._commas.get(opened, ())) if closed > 0 else ():
+            at = self._past_attributes(comma + 1)
+            if at < closed and _WORD.fullmatch(self._text(at)):
                 yield "command", re.sub(r"(?<!^)(?=[A-Z])", "-", self._text(at)).lower(), self._tokens[at].line
-            commas = (each for each in range(at, closed) if self._text(each) == "," and self._around[each] == opened)
-            at = next(commas, closed) + 1

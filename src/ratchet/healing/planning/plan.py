@@ -52,7 +52,7 @@ def plan_text(plan: TaskPlan) -> str:
     if plan.beyond:
         lines.append(f"beyond = {_quoted(plan.beyond)}\n")
     for each in plan.steps:
-        said = f"  # {each.now} now{': ' + _plain(each.said) if each.said else ''}" if each.now else ""
+        said = f"  # {each.now} now{': ' + one_line(each.said) if each.said else ''}" if each.now else ""
         lines += ["[[step]]", f"do = {_quoted(each.do)}"]
         lines += [f"check = {_quoted(check_text(each.check))}{said}", ""] if each.check else [""]
     return "\n".join(lines)
@@ -92,7 +92,7 @@ def _step(held: object, where: str) -> PlanStep:
     return PlanStep(do=held["do"], check=argv_of(check) if check.strip() else ())
 
 
-def _plain(text: str) -> str:
+def one_line(text: str) -> str:
     """The text on one line, without what moves a terminal's cursor."""
     return "".join(each if each.isprintable() else " " for each in text)
 

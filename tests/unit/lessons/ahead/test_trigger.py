@@ -114,6 +114,25 @@ def test_a_check_will_miss_an_import_only_where_an_edited_file_does(
         assert "a name that `go build` will not know: `strings` comes" in trigger.line(found, around)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "as " * 60_000 + " xPath.a",
+        "from " * 60_000 + " xPath",
+        "let " * 60_000 + " xPath",
+        "\\'\"" * 60_000 + "Path.x",
+        "Path," * 60_000,
+        " " * 200_000 + "Path.x",
+        "(" * 200_000 + "Path.",
+        "Path = " * 40_000,
+    ],
+)
+def test_a_line_made_to_keep_a_reader_busy_does_not(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(line)
+    assert lacks(str(file), "Path", "pathlib") in (True, False)  # or a hook waits for minutes
+
+
 def test_a_name_that_lines_of_other_languages_know_is_not_missing(tmp_path: Path) -> None:
     file = tmp_path / "a"
     for text, name, module, missing in (
