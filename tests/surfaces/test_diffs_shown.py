@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ratchet.cli import show_heal
 from ratchet.cli.app import cli
 from ratchet.errors import UsageError
 from ratchet.healing import report
@@ -30,6 +32,12 @@ KEYS = {
     "a line beside": "sk-ant-api03-" + "a1B2" * 20,
     "a line taken away": "ghp_" + "a1B2c3D4e5F6" * 3,
     "a line added": "AKIA" + "Q3EXZ7WMPLR9TVKN",
+    "a value of a manifest": "aHVudGVyMnh5ejk5OQ==",
+    "a line of a private key": base64.b64encode(bytes(range(7, 55))).decode(),
+    "a line of a block that stays": "Rk4Zq1mVb7TtY2wN",
+    "a line of a block taken away": "Lx9Pd3sHc8JjU5eA",
+    "a line of a block added": "Wm6Fo2gXr4KkB0yS",
+    "a value in brackets": "hunter2xyz99correct",
 }
 WRONG = """\
 BESIDE = "{beside}"
@@ -38,6 +46,26 @@ BESIDE = "{beside}"
 def add(a, b, key="{old}"):
     return a - b
 """
+FAR = "\n".join(f"  place{n}: here" for n in range(8))
+LINES = [base64.b64encode(bytes(range(n, n + 48))).decode() for n in range(60, 180, 10)]
+LINES[6] = KEYS["a line of a private key"]
+BLOCK = [f"{n}{KEYS['a line of a block that stays']}{n}" for n in range(8)]
+UNDER = {
+    "deploy.yaml": (
+        f"kind: Secret\nmetadata:\n{FAR}\ndata:\n  mode: wrong\n  dbpw: {KEYS['a value of a manifest']}\n",
+        ("mode: wrong", "mode: right"),
+    ),
+    "inner.txt": (
+        "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *LINES, "-----END RSA PRIVATE KEY-----", ""]),
+        (LINES[7], LINES[7][::-1]),
+    ),
+    "login.yaml": (
+        "user: me\npassword: |\n  " + "\n  ".join([*BLOCK, KEYS["a line of a block taken away"]]) + "\nport: 1\n",
+        (KEYS["a line of a block taken away"], KEYS["a line of a block added"]),
+    ),
+    "secret_place.py": (f"PASSWORD = (\n    '{KEYS['a value in brackets']}'\n)\nPORT = 1\n", ("PORT = 1", "PORT = 2")),
+}
+"""Files in which a line far above a hunk says that the hunk holds secrets: each with a change below that line."""
 TEST = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 
 
@@ -57,6 +85,13 @@ def _program(body: str, key: str) -> str:
     return text.replace(KEYS["a line taken away"], key).replace("    return a - b", body)
 
 
+def _all(body: str) -> dict[str, str]:
+    """The changed files of an answer."""
+    return {"calc.py": _program(body, KEYS["a line added"])} | {
+        path: text.replace(*change) for path, (text, change) in UNDER.items()
+    }
+
+
 @pytest.fixture(scope="module")
 def healed(tmp_path_factory: pytest.TempPathFactory) -> Healed:
     folder = tmp_path_factory.mktemp("diffs")
@@ -65,6 +100,8 @@ def healed(tmp_path_factory: pytest.TempPathFactory) -> Healed:
     project.mkdir()
     (project / "calc.py").write_text(_program("    return a - b", KEYS["a line taken away"]))
     (project / "test_calc.py").write_text(TEST)
+    for path, (text, _) in UNDER.items():
+        (project / path).write_text(text)
     told: list[str] = []
 
     def second(job: SolveJob) -> Solved:
@@ -74,10 +111,11 @@ def healed(tmp_path_factory: pytest.TempPathFactory) -> Healed:
         command.create(SolverOptions(argument="tee told.txt", named=_none)).solve(job)
         told.append(job.workspace.read("told.txt").decode())
         job.workspace.restore(start)
-        job.workspace.write("calc.py", _program("    total = a\n    return total + b", KEYS["a line added"]).encode())
+        for path, held in _all("    total = a\n    return total + b").items():
+            job.workspace.write(path, held.encode())
         return Solved(status="proposed", cause="a sign", fix=f"plus, and the key {KEYS['a line added']}")
 
-    script = ScriptedSolver([{"calc.py": _program("    return 0", KEYS["a line added"])}, second])
+    script = ScriptedSolver([_all("    return 0"), second])
     with Runtime.open(home=home) as runtime:
         asked = HealRequest(check=("python", "-m", "pytest", "-q"), folder=project)
         landing = Landing(to="patch", name=str(patch))
@@ -97,7 +135,7 @@ def _hidden(text: str) -> None:
 
 
 def _without(text: str) -> None:
-    assert not [where for where, key in KEYS.items() if key in text or key[:16] in text]
+    assert not [where for where, key in KEYS.items() if key in text or key[:12] in text]
 
 
 def test_the_patch_that_is_kept_is_exact_and_only_its_owner_can_read_it(healed: Healed, tmp_path: Path) -> None:
@@ -121,7 +159,10 @@ def test_the_patch_that_is_kept_is_exact_and_only_its_owner_can_read_it(healed: 
     [("episodes", "show", "ID"), ("episodes", "show", "ID", "--json"), ("episodes", "list", "--json")],
     ids=" ".join,
 )
-def test_commands_show_it_without_secrets(healed: Healed, words: tuple[str, ...]) -> None:
+def test_commands_show_it_without_secrets(
+    healed: Healed, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show_heal, "_DIFF_LINES", 1_000)
     asked = [healed.episode.id if each == "ID" else each for each in words]
     done = CliRunner().invoke(cli, ["--home", str(healed.home), *asked])
     assert done.exit_code == 0, done.output
@@ -129,7 +170,8 @@ def test_commands_show_it_without_secrets(healed: Healed, words: tuple[str, ...]
 
 
 def test_reports_show_it_without_secrets(healed: Healed) -> None:
-    sibling = SiblingPatch(path="calc.py", line=1, function="add", diff=healed.episode.diff, check=(), kept=0)
+    one = healed.episode
+    sibling = SiblingPatch(path="calc.py", line=1, function="add", diff=one.diff, shown=one.shown, check=(), kept=0)
     _hidden(report.markdown(healed.episode, [sibling]))
     failed = replace(healed.episode, status="failed", reason=f"401 for {KEYS['a line added']}")
     _without(report.markdown(failed))

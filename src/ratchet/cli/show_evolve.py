@@ -15,6 +15,7 @@ from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
 from ratchet.evolving.loop.evolve import DOUBT, EvolveMoment
 from ratchet.evolving.race.misses import chances_missed
 from ratchet.evolving.race.race import Standing
+from ratchet.failures.redaction.text import redact
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -211,7 +212,9 @@ def _candidate(out: Console | RichConsole, held: Candidate, *, diff: bool = Fals
     if held.reason:
         out.print(Styled(" " * 15).append(plain(held.reason, 300)), style="dim", soft_wrap=True)
     if diff:
-        lines = [each for each in held.diff.split("\n") if each and not each.startswith(("diff --git", "index "))]
+        lines = [
+            each for each in redact(held.diff).split("\n") if each and not each.startswith(("diff --git", "index "))
+        ]
         for each in lines[:_DIFF_LINES]:
             style = {"+": "green", "-": "red", "@": "cyan"}.get(each[0], "dim")
             shown = "".join(c if c.isprintable() or c == "\t" else "?" for c in each.rstrip("\r"))[:200]

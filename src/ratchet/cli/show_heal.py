@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from ratchet.cli.show import ago, console, number, plain, worked
 from ratchet.cli.terminal import Console, Styled
-from ratchet.failures.redaction.text import redact
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
@@ -132,7 +131,7 @@ def _siblings(out: Console, found: Sequence[SiblingPatch]) -> None:
             or f"passing with the remedy as before: {number(each.kept, 'test')}; none fails without it: look at it"
         )
         out.print(line.append(f"  {plain(told, 200)}", "dim"), soft_wrap=True)
-        _diff(out, each.diff)
+        _diff(out, each.shown)
 
 
 def episode(held: Episode) -> None:
@@ -240,11 +239,11 @@ def _attempt(out: Console, held: Attempt) -> None:
     line.append(plain("; ".join(told) or held.status.replace("_", " "), 240))
     tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""
     out.print(line.append(f"  ({tried}{_costs(held.cost_usd, held.duration_s)})", "dim"), soft_wrap=True)
-    _diff(out, held.diff)
+    _diff(out, held.shown)
 
 
 def _diff(out: Console, diff: str) -> None:
-    lines = [line for line in redact(diff).split("\n") if line and not line.startswith(("diff --git", "index "))]
+    lines = [line for line in diff.split("\n") if line and not line.startswith(("diff --git", "index "))]
     for line in lines[:_DIFF_LINES]:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[0], "dim")
         out.print(Styled("           ").append(Styled(_shown(line), style)), soft_wrap=True)

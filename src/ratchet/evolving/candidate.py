@@ -24,7 +24,7 @@ class Candidate:
     """One version of an agent in the archive, with how it came about and what is known of it.
 
     `tree` is the git object of its files in the run's own object folder, `id` is made from it and the settings: the
-    same version has the same id. `diff` is against its parent.
+    same version has the same id. `diff` is against its parent, without secrets.
     """
 
     id: str

@@ -24,7 +24,6 @@ from ratchet.healing.loop import HealGround, HealLoop, HealMoment, Memory
 from ratchet.healing.models.choice import ModelChoice
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Mode, Model
-from ratchet.healing.patches import diff_text
 from ratchet.healing.planning import following
 from ratchet.healing.planning.plan import TaskPlan
 from ratchet.healing.planning.planner import planner_of
@@ -32,6 +31,7 @@ from ratchet.healing.planning.planning import PlanGround, Planning
 from ratchet.healing.planning.steps import StepsJudge
 from ratchet.healing.project_check import OwnCheck, own_check
 from ratchet.healing.purse import EpisodePurse
+from ratchet.healing.shown import shown_text
 from ratchet.healing.sibling_checks import SiblingPatch, SiblingSearch, healed_copy
 from ratchet.healing.solvers.weighing import Weighing
 from ratchet.healing.testruns import reading, suite_run
@@ -295,7 +295,7 @@ class EpisodeBook:
             prompts=Prompts(self._models.prompts),
             note=lambda text: means.told(HealMoment(what="note", episode=held, text=text)),
         )
-        planning = Planning(ground, held, diff=diff_text(kept.changes))
+        planning = Planning(ground, held, shown=shown_text(kept.changes))
         return following.planned(store, held, planning, given=means.plan, shown=means.shown)
 
     def _judge(self, task: Task, means: HealMeans) -> Judge:

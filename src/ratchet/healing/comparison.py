@@ -339,4 +339,4 @@ def _failures(ended: Episode) -> Iterator[tuple[str, str]]:
     """The failure that each failed attempt faced, and what it changed."""
     for each in ended.attempts:
         if each.status in ("failed", "refused") and each.diff:
-            yield each.faced, change_lines(each.diff)
+            yield each.faced, change_lines(each.shown)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ratchet.failures.redaction.text import redact
 from ratchet.records import Json, Lesson
 
 EpisodeStatus = Literal[
@@ -200,6 +201,8 @@ class Attempt:
     started_at: float = 0.0
     score: float = 0.0
     diff: str = ""
+    without_secrets: str = ""
+    """`diff` as it may be shown (`shown_text`); "" in rows that were written before there was one."""
     state: str = ""
     base: int = 0
     checkpoint: str = ""
@@ -210,6 +213,11 @@ class Attempt:
     """Ids of those that it was given."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     revision: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The diff without secrets: all that is ever shown of it."""
+        return self.without_secrets or redact(self.diff)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +258,11 @@ class Episode:
     started_at: float = 0.0
     ended_at: float = 0.0
     revision: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The diff without secrets: all that is ever shown of it."""
+        return next((each.shown for each in self.attempts if each.diff == self.diff), redact(self.diff))
 
     @property
     def candidates(self) -> int:

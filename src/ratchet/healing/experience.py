@@ -15,7 +15,7 @@ from typing import cast
 
 from ratchet.errors import Conflict
 from ratchet.failures.failed_tests import MOST, name_of, names_of
-from ratchet.failures.redaction.text import clean, redact
+from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
 from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
@@ -114,9 +114,9 @@ class Experience:
 
 
 def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:
-    """The lines of a diff that say what changed: `file:` and its `-` and `+` lines."""
+    """The lines of a diff (`shown`) that say what changed: `file:` and its `-` and `+` lines."""
     kept: list[str] = []
-    for line in redact(diff).split("\n"):  # before anything is cut: half a secret is not seen
+    for line in diff.split("\n"):
         if line.startswith("diff --git "):
             kept.append(line.rpartition(" b/")[2] + ":")
         elif line[:1] in ("-", "+") and not line.startswith(("--- ", "+++ ")):
@@ -125,7 +125,7 @@ def change_lines(diff: str, limit: int = _DIFF_CHARS) -> str:
 
 
 def _of_success(episode: Episode, passed: Attempt, vain: Sequence[Attempt]) -> Row:
-    literal = clean(change_lines(passed.diff))
+    literal = clean(change_lines(passed.shown))
     general = clean(passed.fix) or f"Change {', '.join(changed_files(passed.diff))}, for example:\n{literal}"
     cause = _LINE.sub(r"\1", clean(passed.cause))  # lines move; what was wrong there does not
     text = f"{cause}: {general}" if cause else general
@@ -154,7 +154,7 @@ def _is_in_vain(attempt: Attempt) -> bool:
 
 
 def _in_vain(vain: Sequence[Attempt]) -> list[Json]:
-    told = (f"{each.fix or change_lines(each.diff, 200)} ({each.reason or each.kind})" for each in vain)
+    told = (f"{each.fix or change_lines(each.shown, 200)} ({each.reason or each.kind})" for each in vain)
     found: list[Json] = [*dict.fromkeys(clean(text, 400) for text in told)]
     return found[:_AVOIDED]
 

@@ -25,6 +25,7 @@ from ratchet.healing.patches import diff_text
 from ratchet.healing.planning.steps import for_step, so_far
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
+from ratchet.healing.shown import shown_text
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.records import Json, Lesson
 from ratchet.sandbox.command import FileChange, Limits
@@ -229,7 +230,8 @@ class HealLoop:
                 told, status, kind=failure.kind, signature=failure.signature, reason=clean(solved.reason, 1_000)
             )
             return
-        told = replace(told, diff=diff_text(proposed.changes), state=state_of(proposed.changes))
+        changes = proposed.changes
+        told = replace(told, diff=diff_text(changes), without_secrets=shown_text(changes), state=state_of(changes))
         objection = ground.checks.objection(proposed.changes)
         if objection:  # nothing of it is ever laid out
             self._close(told, "refused", kind=failure.kind, signature=failure.signature, reason=clean(objection, 1_000))

@@ -44,7 +44,7 @@ def _change(attempt: Attempt) -> str:
     said = [f"- {name}: {_code(text)}" for name, text in (("cause", attempt.cause), ("fix", attempt.fix)) if text]
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
-    return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(redact(attempt.diff)[:_DIFF_CHARS])
+    return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])
 
 
 def _siblings(found: Sequence[SiblingPatch]) -> str:
@@ -53,7 +53,7 @@ def _siblings(found: Sequence[SiblingPatch]) -> str:
     parts = [
         f"- {_code(f'{each.path}:{each.line} {each.function}')}: "
         + (_code(each.broken) if each.broken else f"{each.kept} tests pass with it as before; none fails without it")
-        + f"\n\n{quoted(redact(each.diff)[:_DIFF_CHARS])}"
+        + f"\n\n{quoted(each.shown[:_DIFF_CHARS])}"
         for each in found
     ]
     return "## The same mistake elsewhere\n\nProposals: nothing of them is in the patch.\n\n" + "\n\n".join(parts)

@@ -13,6 +13,7 @@ from ratchet.healing.job import Judge, Purse
 from ratchet.healing.judges.protection import is_harness, is_test, matches
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.patches import diff_text
+from ratchet.healing.shown import shown_text
 from ratchet.healing.siblings import Sibling, rules_of, siblings_of
 from ratchet.healing.solvers.survey import content, listing
 from ratchet.healing.suite import compared, whole_suite
@@ -35,6 +36,8 @@ class SiblingPatch:
     line: int
     function: str
     diff: str
+    shown: str
+    """The diff without secrets: all that is ever shown of it."""
     check: tuple[str, ...]
     kept: int = 0
     """Tests that pass with it as they did."""
@@ -101,7 +104,12 @@ class SiblingSearch:
     def _proposed(self, one: Sibling, task: Task, before: Verdict) -> SiblingPatch:
         change = FileChange(path=one.path, before=one.before, after=one.after, before_mode=0o644, after_mode=0o644)
         told = SiblingPatch(
-            path=one.path, line=one.line, function=one.function, diff=diff_text([change]), check=task.check
+            path=one.path,
+            line=one.line,
+            function=one.function,
+            diff=diff_text([change]),
+            shown=shown_text([change]),
+            check=task.check,
         )
         if before.tests is None or before.killed or self.purse.cancelled():
             return replace(told, broken=f"no test could be asked: {before.reason or 'no time is left'}")

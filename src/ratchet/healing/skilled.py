@@ -53,7 +53,7 @@ def draft_of(episode: Episode, lesson: Row, name: str = "") -> SkillDraft:
         steps.append(SkillStep(do=f"Look for the cause; it was: {clean(passed.cause)}"))
     steps += [SkillStep(do=f"{clean(each.do, 300)} Its check: {clean(check_text(each.check), 200)}")
               for each in task.steps if each.check]  # fmt: skip
-    steps.append(SkillStep(do=f"Make the change as it passed{f': {fix}' if fix else ''}", code=_shown(episode.diff)))
+    steps.append(SkillStep(do=f"Make the change as it passed{f': {fix}' if fix else ''}", code=_shown(episode.shown)))
     steps.append(SkillStep(do=f"Run {run} again: it must pass. Change no test for it."))
     return SkillDraft(
         lesson=lesson_id,
@@ -64,7 +64,7 @@ def draft_of(episode: Episode, lesson: Row, name: str = "") -> SkillDraft:
         checks=(f"`{clean(check_text(task.check), 300)}` passes.",),
         avoid=_avoided(lesson.get("avoid")),
         origin=f"a task healed by {passed.solver or episode.solver}; its check failed before and passed after",
-        scripts={**({CHECK: script} if script else {}), CHANGE: episode.diff},
+        scripts={**({CHECK: script} if script else {}), CHANGE: episode.shown},
     )
 
 

@@ -26,7 +26,7 @@ FORGOTTEN = "forgotten"
 again."""
 _DECISIONS = frozenset(("trial", "proposal", "lesson", "settings"))
 """What the timeline says of these is kept: it is their history."""
-_SHED = ("diff", "note", "memo")
+_SHED = ("diff", "without_secrets", "note", "memo")
 """What is large about an attempt, and of use only while somebody might go back to it."""
 _OPEN = ("planned", "open", "paused")
 

@@ -173,12 +173,19 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 
 
 def test_every_line_of_a_block_value_is_gone() -> None:
-    text = "a: 1\npassword: |\n  first line of it\n  second line\nb: 2\n"
+    text = "a: 1\npassword: |\n  first line of it\n\n  second line\nb: 2\n"
     found = redact(text)
     assert "first" not in found
     assert "second" not in found
     assert found.startswith("a: 1\npassword: |\n")
     assert found.endswith("b: 2\n")
+
+
+@pytest.mark.parametrize("name", ["PASSWORD = ", "password: str = ", "'password': ", "f(password="])
+def test_quoted_pieces_in_brackets_behind_their_name_are_gone(name: str) -> None:
+    text = f"a = 1\n{name}(\n    # why\n    'hunter2xyz'\n    \"99correct\"\n)\nb = ('plain')\n"
+    assert redact(text) == text.replace("hunter2xyz", "[redacted:secret]").replace("99correct", "[redacted:secret]")
+    assert "hunter2xyz" not in redact(repr(text))
 
 
 @pytest.mark.parametrize(
@@ -208,6 +215,8 @@ def test_a_value_that_stands_apart_from_its_name_goes(text: str, kept: str) -> N
         "yes | passwd --help",
         "tool --bypass=everything --compass=north",
         "INSERT INTO t (it, password) VALUES ('it''s, well', NULL)",
+        "password_help = (\n    'Say the password of '\n    'the database.'\n)",
+        "PASSWORD_FIELDS = (\n    'password',\n    'new_password',\n)",
     ],
 )
 def test_what_names_a_credential_and_holds_none_stays(text: str) -> None:
@@ -225,6 +234,7 @@ HOSTILE = (
     "insert into t (password) values ('abc'), (", "insert into t (password,", "yes abc | passwd ", "pwd for 'a' ",
     'password = "abc" -> "abc', "(password) values ('", "read -s a <<< b ",
     '["password"]=> string(1) "', "password is now ",
+    "password=('abc' ", "= (", "password: |\n  a\n\n\n",
 )  # fmt: skip
 
 

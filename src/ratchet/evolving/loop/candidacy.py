@@ -20,7 +20,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing.attempt import proposal
 from ratchet.healing.judges.protection import MOST_BYTES
 from ratchet.healing.judges.verdicts import last_line
-from ratchet.healing.patches import diff_text
+from ratchet.healing.shown import shown_text
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Json
 from ratchet.sandbox.command import Command, FileChange, Limits
@@ -86,7 +86,7 @@ def candidate_of(
         proposer=proposer,
         hypothesis=clean(proposed.hypothesis, _HYPOTHESIS_CHARS),
         expected=min(1.0, max(-1.0, proposed.expected)) if proposed.expected == proposed.expected else 0.0,
-        diff="" if too_large else diff_text(changes)[:_DIFF_CHARS],
+        diff="" if too_large else shown_text(changes)[:_DIFF_CHARS],
         tree=tree,
         settings=settings,
     )
@@ -115,7 +115,7 @@ def carried(waiting: Candidate, parent: Candidate, incumbent: Candidate, *, n: i
         id=evolutions.version_id(tree, settings),
         state="proposed",
         parent=base.id,
-        diff=diff_text(archive.changes(base.tree, tree))[:_DIFF_CHARS],
+        diff=shown_text(archive.changes(base.tree, tree))[:_DIFF_CHARS],
         tree=tree,
         settings=settings,
         reason="",
@@ -164,7 +164,7 @@ def merged(
         made,
         id=evolutions.version_id(tree, settings),
         parent=incumbent.id,
-        diff=diff_text(archive.changes(incumbent.tree, tree))[:_DIFF_CHARS],
+        diff=shown_text(archive.changes(incumbent.tree, tree))[:_DIFF_CHARS],
         tree=tree,
         settings=settings,
         merges=tuple(each.n for each in together),

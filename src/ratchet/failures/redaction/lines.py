@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.forms import COLUMN
-from ratchet.failures.redaction.named import PLAIN, is_placeholder, looks_random
+from ratchet.failures.redaction.named import PLAIN, is_placeholder, is_secret_value, looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,7 +205,10 @@ _BLOCK = (
     rf"({_START}[\"']?([\w.-]{{0,40}}(?:password|passwd|passphrase|secret|token|credentials?|api[_-]?key|private[_-]?key)"
     rf"[\w-]{{0,20}})[\"']?:[ \t]{{1,8}}[|>][-+0-9]{{0,2}}[ \t]{{0,8}}(?:\r?\n|\\{{1,7}}n))"
 )
-_INDENTED = r"(?:(?:[ \t]{0,8}\d{1,6}(?:→|\t))?([ \t]{1,80})[^\r\n\\]{1,400}(?:\r?\n|\\{1,7}n|$|(?=[\"'\\])))"
+_INDENTED = (
+    r"(?:(?:[ \t]{0,80}(?:\r?\n|\\{1,7}n)){0,20}+(?:[ \t]{0,8}\d{1,6}(?:→|\t))?([ \t]{1,80})[^\r\n\\]{1,400}"
+    r"(?:\r?\n|\\{1,7}n|$|(?=[\"'\\])))"
+)
 
 
 def hide_blocks(text: str) -> str:
@@ -226,6 +229,27 @@ def hide_blocks(text: str) -> str:
             out += (text[done : match.end()], " " * (margin + 2), "[redacted:secret]\n")
             done = end
     return "".join((*out, text[done:])) if out else text
+
+
+# --- brackets --------------------------------------------------------------------------------------------------------
+_BREAK = r"(?:\s|\\{1,7}[nrt]|#[^\r\n\\]{0,200}(?=[\r\n\\])){0,80}+"  # a remark may stand there
+_PIECE = r"([bfru]{0,2}(\\{0,7}[\"']))([^\"'\r\n\\]{3,400}+)(?=\\{0,7}[\"'])"
+_BRACKETED = rf"[=:][ \t]{{0,4}}\(({_BREAK}(?:{_PIECE}\\{{0,7}}[\"']{_BREAK}){{1,40}})\)"
+_ASSIGNED = r"([A-Za-z_][\w.-]{0,60})[\"'\\\]]{0,9}[ \t]{0,4}(?::[ \t]{0,4}[\w .|\[\]]{1,30})?$"
+
+
+def hide_bracketed(text: str) -> str:
+    """The text without credentials whose quoted pieces stand in brackets behind their name, mostly on lines of their
+    own: a language joins them."""
+
+    def hidden(match: re.Match[str]) -> str:
+        name = compiled(_ASSIGNED).search(text[max(0, match.start() - _BEFORE_NAME) : match.start()])
+        value = "".join(piece[3] for piece in compiled(_PIECE).finditer(match[1]))
+        if name is None or not is_secret_value(name[1], value):
+            return match[0]
+        return match[0].replace(match[1], compiled(_PIECE).sub(r"\1[redacted:secret]", match[1]))
+
+    return compiled(_BRACKETED).sub(hidden, text)
 
 
 # --- Kubernetes ------------------------------------------------------------------------------------------------------

@@ -100,6 +100,10 @@ def _without_lines(text: str, low: str) -> str:
         from ratchet.failures.redaction.lines import hide_blocks
 
         text = hide_blocks(text)
+    if compiled(_BRACKET).search(low) is not None:
+        from ratchet.failures.redaction.lines import hide_bracketed
+
+        text = hide_bracketed(text)
     if "insert " in low and "values" in low:
         from ratchet.failures.redaction.lines import hide_inserted
 
@@ -109,6 +113,9 @@ def _without_lines(text: str, low: str) -> str:
 
         text = hide_columns(text)
     return text
+
+
+_BRACKET = r"[=:][ \t]{0,4}\((?:\s|\\{1,7}[nrt]){0,80}+(?:#|[bfru]{0,2}\\{0,7}[\"'])"
 
 
 # --- caps ----------------------------------------------------------------------------------------------------------

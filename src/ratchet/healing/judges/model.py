@@ -10,7 +10,7 @@ from ratchet.failures.redaction.text import cap
 from ratchet.healing.episode import Task, Verdict
 from ratchet.healing.job import Judge, Purse
 from ratchet.healing.models.question import Model, Question
-from ratchet.healing.patches import diff_text
+from ratchet.healing.shown import shown_text
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Limits
 
@@ -52,7 +52,7 @@ class SecondOpinion:
         first: Verdict | None = None,
     ) -> Verdict:
         """See `solving.Judge`. The change is read before the check runs, which may leave files of its own."""
-        diff = diff_text(workspace.diff()) if first is not None else ""
+        diff = shown_text(workspace.diff()) if first is not None else ""
         verdict = self._first.judge(workspace, sandbox, task, limits=limits, purse=purse, first=first)
         if not verdict.passed or not diff:
             return verdict

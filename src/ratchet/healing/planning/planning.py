@@ -65,19 +65,19 @@ class _AsItIs:
 
     own: OwnCheck | None
     now: Verdict | None
-    diff: str
+    shown: str
 
 
 class Planning:
     """One plan for the words of an episode."""
 
-    def __init__(self, ground: PlanGround, episode: Episode, *, diff: str = "") -> None:
+    def __init__(self, ground: PlanGround, episode: Episode, *, shown: str = "") -> None:
         self._ground = ground
         self._episode = episode
         self._token = ground.workspace.checkpoint()
         own = own_check(Path(episode.task.folder))
         now = None if own is None else self._try(PlanStep(do="", check=own.argv))
-        self._seen = _AsItIs(own=own, now=now, diff=diff)
+        self._seen = _AsItIs(own=own, now=now, shown=shown)
 
     def given(self, plan: TaskPlan) -> TaskPlan:
         """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
@@ -256,7 +256,7 @@ class Planning:
         if episode.task.steps:
             done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)
             first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
-            parts.append(f"# What was done before\n{first}{done}\n{quoted(clean(seen.diff, _DIFF_SHOWN))}")
+            parts.append(f"# What was done before\n{first}{done}\n{quoted(cap(seen.shown, _DIFF_SHOWN))}")
         if seen.own is not None and not plainly:
             state = "passes now" if not said else f"fails now:\n{quoted(output_excerpt(said, room // 5))}"
             parts.append(f"# The project's own check: `{seen.own.text}` {state}")

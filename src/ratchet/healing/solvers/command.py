@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from ratchet.failures.redaction.text import cap, clean, redact
+from ratchet.failures.redaction.text import cap, redact
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.models.quoting import output_excerpt
 from ratchet.healing.solvers.coding_agent import CodingAgent, Errand
@@ -68,7 +68,7 @@ def _task(job: SolveJob, held: Mapping[str, Sequence[int]]) -> str:
     protected = f"\nRead-only, too: {', '.join(job.task.protected)}" if job.task.protected else ""
     tried = "\n".join(
         f"## Attempt {each.n}: {each.status}. {cap(each.reason, _REASON)}\n"
-        f"```diff\n{clean(each.diff, _TRIED_SHOWN)}\n```"
+        f"```diff\n{cap(each.shown, _TRIED_SHOWN)}\n```"
         for each in job.tried[-3:]
     )
     return (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ratchet.failures.excerpt import error_lines
-from ratchet.failures.redaction.text import cap, clean
+from ratchet.failures.redaction.text import cap
 from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import SolveJob
 from ratchet.healing.models.quoting import output_excerpt, quoted
@@ -138,7 +138,7 @@ def _tried(tried: Sequence[Attempt], room: int) -> str:
     each = max(200, room // _TRIED_SHOWN)
     said = [
         f"## Attempt {attempt.n}: {attempt.status}. {cap(attempt.reason, 300)}\n"
-        + (quoted(clean(attempt.diff, each)) if attempt.diff else "(changed nothing)")
+        + (quoted(cap(attempt.shown, each)) if attempt.diff else "(changed nothing)")
         for attempt in tried[-_TRIED_SHOWN:]
     ]
     return "# What was tried and did not pass: do something else\n" + "\n".join(said)

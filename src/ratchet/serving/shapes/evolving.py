@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.evolving.bench.agents import shown
+from ratchet.failures.redaction.text import redact
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class CandidateShape(Shape):
 class CandidateDetailShape(CandidateShape):
     """A version with its files."""
 
-    diff: str = said("Its changes to the version that it came from.")
+    diff: str = said(
+        "Its changes to the version that it came from, without secrets.", of=lambda held: redact(held.diff)
+    )
 
 
 class EvolutionDetailShape(EvolutionShape):

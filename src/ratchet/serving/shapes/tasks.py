@@ -60,7 +60,7 @@ class AttemptShape(Shape):
 class AttemptDetailShape(AttemptShape):
     """An attempt with its files."""
 
-    diff: str = said("Its changes, without secrets.", foreign="output", of=lambda held: redact(held.diff))
+    diff: str = said("Its changes, without secrets.", foreign="output", of="shown")
     note: str = said("Remarks of the solver.", foreign="words")
 
 
@@ -96,7 +96,7 @@ class EpisodeShape(Shape):
     diff: str = said(
         "The changes that pass, without secrets (`ratchet episodes diff` has them whole); empty where nothing does.",
         foreign="output",
-        of=lambda held: redact(held.diff),
+        of="shown",
     )
     cost_usd: float = said("The cost of all.", digits=6)
     duration_s: float = said("How long it took.", digits=3)
@@ -120,7 +120,7 @@ class SiblingShape(Shape):
     path: str = said("The file.", foreign="name")
     line: int = said("The line.")
     function: str = said("The function or class; empty at the top of the file.", foreign="name")
-    diff: str = said("The remedy, without secrets.", foreign="output", of=lambda held: redact(held.diff))
+    diff: str = said("The remedy, without secrets.", foreign="output", of="shown")
     check: list[str] = said("The tests that were run with it.")
     kept: int = said("Tests that pass with it as they did.")
     broken: str = said("Tests that speak against it, or why none could be asked; empty for none.", foreign="words")
