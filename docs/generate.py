@@ -160,6 +160,7 @@ COMMANDS: dict[str, object] = {
     "lessons skills export NAME --dry-run": CureShape,
     "lessons skills read": ReadSkillsShape,
     "lessons skills trust NAME": FoundSkillShape,
+    "lessons skills approve NAME": LessonShape,
     "lessons skills retire NAME": LessonShape,
     "lessons add": LessonShape,
     "lessons approve ID": LessonShape,
