@@ -95,6 +95,7 @@ def test_recall_answers_with_the_literal_command_and_abstains_where_nothing_is_k
 
 def test_recall_reads_standard_input(taught: Shell) -> None:
     assert "--set-upstream" in taught.run("recall", "-", stdin=UPSTREAM).stdout
+    assert "--set-upstream" in taught.run("recall", stdin=UPSTREAM).stdout
 
 
 @pytest.mark.sqlite

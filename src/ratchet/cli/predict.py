@@ -11,6 +11,8 @@ from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import named_project_option
 from ratchet.cli.see import Pasted, pasted
 
+_KNOWN = 5  # projects in a hint
+
 
 @click.command(cls=Pasted)
 @click.argument("text", nargs=-1)
@@ -36,9 +38,11 @@ def predict(
     """Tell how likely a step fails here, before it runs.
 
     TEXT is a command, a file to change, a diff or a plan; `-` reads standard input. Why it may fail and what to do is
-    said with it. All is counted from what ran in this project: where too little ran there is no number.
+    said with it. All is counted from what ran in this project: where too little ran there is no number. Of a chain
+    (`a && b`) only the command counts that the call was for; `ratchet lessons facts` counts each that worked.
     """
-    found = opened(command_home).lessons.predict(
+    lessons = opened(command_home).lessons
+    found = lessons.predict(
         " ".join(text) if text and text != ("-",) else pasted(text) if text else "",
         command=command,
         file=file,
@@ -55,4 +59,7 @@ def predict(
     out = show.console()
     show.row(out, show.block(told_in_words(found)))
     if project is None and all(each.probability is None for each in found.steps):
-        out.print(f"next  --project FOLDER                where it is not about {found.project or Path.cwd()}")
+        known = [each.project for each in lessons.facts(limit=_KNOWN) if each.project not in ("", found.project)]
+        named = f"; known are {', '.join(known)}" if known else ""
+        hint = show.plain(f"where it is not about {found.project or Path.cwd()}{named}", 600)
+        show.row(out, hint, "next  --project NAME                  ")

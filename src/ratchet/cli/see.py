@@ -41,7 +41,7 @@ class Pasted(click.Command):
 
 
 @click.command(cls=Pasted)
-@click.argument("text", nargs=-1, required=True)
+@click.argument("text", nargs=-1)
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
 @project_option("Only lessons that count in this project folder (default: all of yours).")
 @click.option("--session", help="Ask on behalf of this session: its arm of the control is obeyed and recorded.")
@@ -57,15 +57,17 @@ def recall(
 ) -> None:
     """Look up what is known to fix this error.
 
-    TEXT is the error, a whole output or a question; a file's name reads the file, `-` standard input. First what is
-    surely about it, if anything is; then what is possibly. Candidates, which agents are not handed yet, are searched
-    too.
+    TEXT is the error, a whole output or a question; a file's name reads the file, `-` standard input, and so does no
+    TEXT behind a pipe. First what is surely about it, if anything is; then what is possibly. Candidates, which agents
+    are not handed yet, are searched too.
     """
     from ratchet.failures import expressions
 
+    if not text and sys.stdin.isatty():
+        raise UsageError("no text is given; pass the error as an argument, or pipe it in")
     runtime = opened(command_home)
     expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
-    found = runtime.recall(pasted(text), limit=limit, project=project, session=session)
+    found = runtime.recall(pasted(text or ("-",)), limit=limit, project=project, session=session)
     expressions.kept()
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 

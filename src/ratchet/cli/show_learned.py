@@ -28,9 +28,9 @@ def learned(
     waiting: int = 0,
     following: bool = True,
 ) -> None:
-    """Show what a run of `learn` added: the `facts` of its projects, the first of all `lessons`, the sentence of the
-    backtest (`prevented`, "" where no lesson could have been told), how many proven ones no hook tells before the step
-    (`waiting`), then what to do next."""
+    """Show what a run of `learn` added: the `facts` of all its projects, the first of all `lessons`, the sentence of
+    the backtest (`prevented`, "" where no lesson could have been told), how many proven ones no hook tells before the
+    step (`waiting`), then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new step')}, {found.failures:,} failed."
@@ -45,8 +45,8 @@ def learned(
     for each in facts[:PROJECTS]:
         out.print()
         show_facts.told(out, each, _FACTS)
-    more = len(found.projects) - len(facts[:PROJECTS])
-    if facts and more > 0:
+    more = len(facts) - PROJECTS
+    if more > 0:
         show.row(out, f"and {show.number(more, 'more project')}: ratchet lessons facts")
     if found.patterns or any(found.lessons.values()):
         _news(out, found, lessons)
@@ -119,7 +119,9 @@ def _gained(found: Learned) -> Styled:
     some = [state for state in states if found.lessons[state]]
     for position, state in enumerate(some):
         line.append(", " if position else "").append(f"{found.lessons[state]} {state}", show.STATE_STYLE[state])
-    return line.append("." if some else "none.")
+    said = show.number(found.corrections, "correction")
+    line.append("" if some else "none")
+    return line.append(f"; besides, as candidates, {said} by people." if found.corrections else ".")
 
 
 _SKIPPED = 3  # lines that could not be read, of those that are shown: what was found comes first

@@ -71,7 +71,7 @@ def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, a
     else:
         with show.progress(quiet=not learned.outcomes) as progress:
             replay = runtime.lessons.backtest(progress=progress) if learned.outcomes else runtime.lessons.replayed()
-        facts = runtime.lessons.facts(among=learned.projects, limit=show_learned.PROJECTS)
+        facts = runtime.lessons.facts(among=learned.projects, limit=len(learned.projects))
         show_learned.learned(
             learned,
             facts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -236,14 +236,18 @@ class _Elsewhere(trigger.Surroundings):
 
 def _basis(chance: Chance) -> str:
     if chance.runs >= _FEW:
-        return f"{chance.failures / chance.runs:.0%} of {chance.runs:,} runs here".replace("%", " %")
+        return f"{chance.failures / chance.runs:.0%} of {chance.runs:,} calls that were for it".replace("%", " %")
     ran = f"{chance.failures} of {chance.runs} runs here failed" if chance.runs else "never ran here"
     return f"{ran}; the project's {chance.heads} commands fail in {100 * chance.mean:.0f} % on average"
 
 
 def _reason(each: Circumstance) -> str:
-    counted = f"{each.failures:,} of {each.runs:,} such steps failed, {each.expected:g} were to be expected"
+    usual = f"{each.expected:,.0f}" if each.expected >= _ROUND else f"{each.expected:g}"
+    counted = f"{each.failures:,} of {each.runs:,} steps failed then, about {usual} at the usual rate"
     return f"{_PHRASES.get(each.name, each.name)}: {counted}"
+
+
+_ROUND = 10  # failures from which a tenth of one tells nothing
 
 
 _PHRASES = {
@@ -273,12 +277,18 @@ _PHRASES = {
 
 
 def told_in_words(found: Prediction) -> str:
-    """The prediction in words, a step a paragraph."""
-    return "\n".join(line for step in found.steps for line in _told(step)) or f"No prediction: {found.note}."
+    """The prediction in words, a step a paragraph; reasons that several steps share are said once, at the end."""
+    share: dict[str, list[str]] = {}
+    for step in found.steps:
+        for line in dict.fromkeys(step.why):
+            share.setdefault(line, []).append(step.step.strip())
+    told = [line for step in found.steps for line in _told(step, [why for why in step.why if len(share[why]) == 1])]
+    told += [f"{', '.join(steps)}: {line}" for line, steps in share.items() if len(steps) > 1]
+    return "\n".join(told) or f"No prediction: {found.note}."
 
 
-def _told(step: PredictedStep) -> Iterator[str]:
+def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     likely = "no probability" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail"
     yield f"{step.step.strip()}: {likely} ({step.basis})"
-    yield from (f"  {line}" for line in step.why)
+    yield from (f"  {line}" for line in why)
     yield from (f"  known: {each.text} ({each.id})" for each in step.lessons)

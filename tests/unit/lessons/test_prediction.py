@@ -13,7 +13,7 @@ from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.book import LessonBook
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.odds import odds_of
-from ratchet.lessons.prediction import Prediction, told_in_words
+from ratchet.lessons.prediction import PredictedStep, Prediction, told_in_words
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.testing.stores import open_store
@@ -77,7 +77,7 @@ def test_a_command_is_as_likely_to_fail_as_it_did_here_and_says_how_often_that_w
 ) -> None:
     likely, basis = only(book.predict("mise run lint", project=str(shop)))
     assert likely == pytest.approx(4 / 24, abs=0.03)
-    assert basis == "17 % of 24 runs here"
+    assert basis == "17 % of 24 calls that were for it"
     assert only(book.predict(command="git status", project=str(shop)))[0] < likely
 
 
@@ -184,3 +184,16 @@ def test_a_file_that_an_earlier_session_opened_is_known(store: Store, shop: Path
     assert unknown is not None
     assert known is not None
     assert unknown.probability > 0.6 > 0.4 > known.probability
+
+
+def test_what_several_steps_share_is_said_once() -> None:
+    def step(name: str, *why: str) -> PredictedStep:
+        return PredictedStep(step=name, name=name, probability=0.5, basis="b", runs=2, failures=1, why=why, lessons=())
+
+    found = Prediction(project="p", session="", steps=(step("lint", "shared", "own"), step("test", "shared")))
+    assert told_in_words(found).splitlines() == [
+        "lint: 50 % likely to fail (b)",
+        "  own",
+        "test: 50 % likely to fail (b)",
+        "lint, test: shared",
+    ]

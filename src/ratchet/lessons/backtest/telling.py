@@ -30,10 +30,12 @@ def said(found: Backtest) -> str:
         return (
             f"Had Ratchet been here since {since}: no lesson told yet at any of {_failed(found.failures)}: {came_back}."
         )
-    saved, lessons = found.saved_before, found.right + found.wrong + found.unknown
+    before, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
-        f"Had Ratchet been here since {since}: {saved.turns:,} of {_failed(found.failures)} prevented{_cost(saved)}. "
-        f"It would have told {lessons:,} {'lesson' if lessons == 1 else 'lessons'}: {told(found)}. "
+        f"Had Ratchet been here since {since}: {before.turns:,} of {_failed(found.failures)} prevented by a word "
+        f"before the step{_cost(before)}; "
+        f"{found.saved.turns:,} by the answer in the failing turn alone{_cost(found.saved)}. "
+        f"Lessons would have been told {lessons:,} {'time' if lessons == 1 else 'times'}: {told(found)}. "
         "A call counts as prevented where right lessons answer all that failed in it."
     )
 

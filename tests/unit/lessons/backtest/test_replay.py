@@ -72,9 +72,10 @@ def test_three_sessions_counted_with_pencil(tmp_path: Path) -> None:
     (best,) = found.best
     assert (best.session, best.outcome, best.key, best.turns) == ("s002", "o-s002-0", "wrapcheck", 2)
     assert best.step == "golangci-lint run"
-    assert "2 of 4 failed calls prevented (11 s, 200 tokens). It would have told 1 lesson: 1 right, 0 wrong." in said(
-        found
-    )
+    assert (
+        "2 of 4 failed calls prevented by a word before the step (11 s, 200 tokens); 1 by the answer in the failing "
+        "turn alone (10 s, 100 tokens). Lessons would have been told 1 time: 1 right, 0 wrong."
+    ) in said(found)
 
 
 def test_a_turn_that_fails_of_something_else_as_well_is_not_spared(tmp_path: Path) -> None:
