@@ -76,7 +76,15 @@ def test_what_passed_is_remembered_and_handed_back_for_the_same_failure_elsewher
     assert [each.note for each in job.memos] == [{"files": ["calc.py"]}]
     assert job.memos[0].signature == job.failure.signature
     assert [each.id for each in again.lessons] == [lesson.id]
-    assert lessons.show(bench.store, lesson.id).state == "active", "it worked in two tasks"
+    held = lessons.show(bench.store, lesson.id)
+    assert (held.state, held.tried) == ("candidate", 1), "it is the same bug, whatever is asked for"
+    bench.project = bench.project.with_name("elsewhere")
+    bench.project.mkdir()
+    (bench.project / "calc.py").write_text(WRONG)
+    assert bench.heal({"calc.py": RIGHT}).learnt == (lesson.id,)
+    held = lessons.show(bench.store, lesson.id)
+    standing = again.attempts[-1].standing
+    assert (standing, held.state, held.tried) == ("", "active", 2), "it mended another bug"
 
 
 def test_a_patch_of_any_solver_is_weighed_and_the_next_one_is_told_what_it_changed(bench: Bench) -> None:

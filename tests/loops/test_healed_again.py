@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -111,7 +112,13 @@ def test_a_bug_that_comes_back_is_known_to_pytest_to_hooks_and_to_the_next_run(b
     assert second.candidates == 1, "the edit that mended one of these tests comes first"
     assert second.attempts[-1].standing == "sure", second.attempts[-1].evidence
     assert second.learnt == first.learnt
+    assert not _told(bug, ANOTHER_MESSAGE), "one bug that is mended twice has helped once"
+
+    elsewhere = Bug(bug.home, bug.project.with_name("elsewhere"))
+    shutil.copytree(bug.project, elsewhere.project)
+    assert elsewhere.heal().learnt == first.learnt
     (row,) = _told(bug, ANOTHER_MESSAGE)
+    assert (row["tried"], row["worked"]) == (2, 2)
     assert row["id"] == first.learnt[0]
     assert not _told(bug, ANOTHER_MESSAGE.replace("test_one", "test_half"))
 

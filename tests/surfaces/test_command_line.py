@@ -86,6 +86,8 @@ def test_recall_answers_with_the_literal_command_and_abstains_where_nothing_is_k
     best = known["lessons"][0]
     assert "git push --set-upstream origin" in best["text"]
     assert {"id", "text", "state", "match", "score", "tried", "worked", "evidence"} <= set(best)
+    (project,) = best["learnt_in"]
+    assert f"learnt in {project}" in taught.run("recall", UPSTREAM).stdout
     unknown = taught.json("recall", "kernel panic - not syncing: VFS: Unable to mount root fs")
     assert isinstance(unknown, dict)
     assert unknown["abstained"]

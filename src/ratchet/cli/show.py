@@ -255,6 +255,7 @@ _SILENT = {
     "ambiguous": "Several remedies fit this text equally well, so none is sure: pass more of the output",
 }
 _SOUGHT_LINES = 4
+_PLACES = 3  # projects that are named of one lesson
 
 
 def recalled(found: Recalled) -> None:
@@ -278,7 +279,9 @@ def _found(out: Console, each: RecalledLesson, indent: str = "") -> None:
     known = each.lesson
     row(out, block(known.text), indent)
     newer = f"; superseded by {each.superseded_by}" if each.superseded_by else ""
-    row(out, Styled(f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}{newer}", "dim"), indent + "  ")
+    where = f"; learnt in {plain(', '.join(each.learnt_in[:_PLACES]))}" if each.learnt_in else ""
+    said = f"{worked(known)}; {each.match} match {each.score:.2f}; {known.id}{newer}{where}"
+    row(out, Styled(said, "dim"), indent + "  ")
 
 
 def health(found: Health) -> None:

@@ -19,6 +19,8 @@ from ratchet.failures.redaction.text import clean
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Episode, Memo, Task
 from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
+from ratchet.ids import hex_of
+from ratchet.lessons.exposure import project_name
 from ratchet.lessons.finding import quoted_names
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.advice import forbidden
@@ -73,7 +75,7 @@ class Experience:
         return (lesson_id,)
 
     def _kept(self, row: Row, episode: Episode) -> str:
-        """Write a lesson, its counts those of the different episodes that it comes from."""
+        """Write a lesson, its counts those of the bugs that it mended without doubt; one of them at least was seen."""
         names = _names(episode)
         with self._store.transaction():
             row["id"] = lesson_id = self._said_before(row, names) or str(row["id"])
@@ -81,24 +83,22 @@ class Experience:
             evidence = _with(held.get("evidence"), episode.id)
             if held and len(evidence) == len(cast("list[Json]", held.get("evidence") or [])):
                 return lesson_id
-            tasks = _with(held.get("tasks"), episode.task.id)
             works = row.pop("works")
             row["keys"] = keys = _merged(held.get("keys"), names)
             row["pattern"] = str((self._store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
-            row |= {
+            # A bug that is mended again is the same sighting; one that is mended in doubt proves nothing.
+            doubtful = works and episode.attempts[-1].standing == "doubtful"
+            sightings = _merged(held.get("sightings"), [] if doubtful else [_sighting(episode, row)])
+            tried = max(1, len(sightings))
+            counted: Row = {
                 "evidence": evidence,
-                "tasks": tasks,
+                "sightings": sightings,
                 "projects": _with(held.get("projects"), episode.task.folder),
-                "tried": len(evidence),
-                "worked": len(evidence) if works else 0,
+                "tried": tried,
+                "worked": tried if works else 0,
             }
-            row = {**row, **held, **{name: row[name] for name in ("evidence", "tasks", "projects", "tried", "worked")}}
-            row["updated_at"] = time.time()
-            # The bug came back, and the change mended it again: it is no chance that it did.
-            row["sure"] = sure = bool(held.get("sure")) or episode.attempts[-1].standing == "sure"
-            again = len(evidence) >= PROVEN_SESSIONS and bool(keys) and sure
-            proven = len(tasks) >= PROVEN_SESSIONS or again
-            if held.get("state", row["state"]) == "candidate" and works and proven:
+            row = {**row, **held, **counted, "updated_at": time.time()}
+            if held.get("state", row["state"]) == "candidate" and works and len(sightings) >= PROVEN_SESSIONS:
                 row["state"] = "active"
             if not self._store.swap("lessons", lesson_id, whole_in(held, "revision"), row):
                 raise Conflict(f"lesson {lesson_id} was changed by another process; resume the episode")
@@ -191,6 +191,12 @@ def _lesson(episode: Episode, text: str, literal: str, *, key: str, works: bool)
 def _doubted(episode: Episode) -> str:
     last = episode.attempts[-1]
     return f"; doubtful: {clean(last.evidence, 200)}" if last.standing == "doubtful" else ""
+
+
+def _sighting(episode: Episode, row: Row) -> str:
+    """Name the bug that an episode was about: the project and what was changed in it; the task where nothing helped."""
+    what = text_in(row, "example") or episode.task.id
+    return hex_of("\0".join((project_name(episode.task.folder), what)))
 
 
 def _with(held: Json, value: str) -> list[Json]:

@@ -45,6 +45,8 @@ def answers(
     """Tell whether a lesson that was found is about this failure: about what its command holds and its error names,
     and about the folder only where the shell stands in another one. `asked` is the command that failed and `tool` what
     ran it, "" where they are not known; `away` says that the shell stood elsewhere than in the project's `root`."""
+    if not _is_of_tool(lesson, message, tool):
+        return False
     needs = lesson.get("needs")
     if isinstance(needs, str) and needs not in (asked or (message if lesson.get("rule") == "fields" else needs)):
         return False
@@ -57,6 +59,13 @@ def answers(
     if subjects and not any(names(said, word) for word in subjects):
         return False
     return lesson.get("rule") != "place" or _stands_elsewhere(message, tool, asked, root, away=away)
+
+
+def _is_of_tool(lesson: Mapping[str, object], message: str, tool: str) -> bool:
+    """Tell whether a lesson that warns of a tool met that tool: as what ran, or named by the error where that is not
+    known. What the tool said when it failed says nothing of others."""
+    _, warns, of = str(lesson.get("group") or "").partition("step never ")
+    return not warns or (tool == of if tool else names(message, of))
 
 
 def _words(lesson: Mapping[str, object], name: str) -> list[str]:

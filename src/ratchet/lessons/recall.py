@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from ratchet.failures.diagnostics import keys_of
@@ -46,12 +46,14 @@ Silent = Literal["", "nothing", "unlike", "ambiguous", "empty"]
 class RecalledLesson:
     """One recalled lesson. `match` is "finding" (the text shows what the lesson answers), "exact" (the same signature),
     "pattern" (another signature of the same pattern), "similar", or "words" (a person's text that shares words);
-    `score` in [0, 1] is the similarity. `superseded_by` names a newer lesson about the same."""
+    `score` in [0, 1] is the similarity. `superseded_by` names a newer lesson about the same, `learnt_in` the projects
+    that it counts in; none for one that counts everywhere."""
 
     lesson: Lesson
     match: Match
     score: float
     superseded_by: str = ""
+    learnt_in: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -122,12 +124,24 @@ def recalled(
         if listing:
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
     return Recalled(
-        lessons=tuple(sure.values())[:limit],
-        possibly=tuple(each for each in possibly.values() if each.id not in sure)[:limit],
+        lessons=_placed(store, [*sure.values()][:limit]),
+        possibly=_placed(store, [each for each in possibly.values() if each.id not in sure][:limit]),
         searched=searched,
         elapsed_ms=(time.perf_counter() - started) * 1000,
         looked_for=asked.template,
         silent=silent,
+    )
+
+
+def _placed(store: Store, found: Sequence[RecalledLesson]) -> tuple[RecalledLesson, ...]:
+    """The same, each with the projects that it counts in: what one project taught need not hold in another."""
+    from ratchet.lessons.repositories import known_as
+
+    folders = {folder for each in found if each.lesson.scope != "global" for folder in each.lesson.projects}
+    names = {folder: name for folder in folders if (name := known_as(store, folder))}
+    return tuple(
+        replace(each, learnt_in=tuple(dict.fromkeys(names[at] for at in each.lesson.projects if at in names)))
+        for each in found
     )
 
 

@@ -383,3 +383,21 @@ def test_another_test_of_the_same_cause_is_answered_and_of_an_unknown_one_nothin
         found = recall(store, asserted(name, "large", 50 + at))
         assert [each.text for each in found.lessons[:1]] == [f"mend {name}"]
     assert recall(store, asserted("token_stream", "large", 99)).abstained
+
+
+def test_a_lesson_of_a_project_is_told_with_the_project(store: Store) -> None:
+    folder = "/gone/checkpoints"
+    store.add("remotes", [{"folder": folder, "remote": "github.com/dev/cli", "seen": 1}])
+    remember(store, "import", "main.go:12:9: undefined: checkpoint", scope="project", projects=[folder])
+    remember(store, "push", UPSTREAM)
+    (there,) = recall(store, "main.go:12:9: undefined: checkpoint").lessons
+    (everywhere,) = recall(store, UPSTREAM).lessons
+    assert (there.id, there.learnt_in) == ("import", ("github.com/dev/cli",))
+    assert (everywhere.id, everywhere.learnt_in) == ("push", ())
+
+
+def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None:
+    said = "TypeError: (3 , parser.default) is not a function"
+    text = "Do not call `mcp__ide__run`: it has not worked here once. Reach the goal another way."
+    remember(store, "never", said, group="step never mcp__ide__run", rule="never", tool="mcp__ide__run", text=text)
+    assert recall(store, said).abstained

@@ -201,7 +201,7 @@ def _fits(group: str, lesson: Draft, call: PastFailure) -> bool:
     """Tell whether a hook would say it here: it is about this step, and not what the message says itself."""
     if group.startswith("edit "):
         return not lesson.verdict.says_itself
-    held = {**lesson.asks, "rule": lesson.seen[-1].rule}
+    held = {**lesson.asks, "rule": lesson.seen[-1].rule, "group": group}
     if not answers(held, message=call.message, tool=call.tool, asked=call.asked, away=call.away):
         return False
     return not says(lesson.verdict.text, call.message)

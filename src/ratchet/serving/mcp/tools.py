@@ -20,6 +20,7 @@ from ratchet.failures.redaction.text import clean
 from ratchet.lessons.facts import for_agents as named
 from ratchet.lessons.fence import enclosed, fence
 from ratchet.lessons.prediction import told_in_words
+from ratchet.lessons.recall import RecalledLesson
 from ratchet.lessons.rows import for_agents, without_evidence
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
@@ -66,7 +67,7 @@ class Tools:
             why = "several remedies fit equally well" if found.silent == "ambiguous" else "nothing known is surely it"
             listed = f"; {len(more)} that may be about it are listed under `possibly`" if more else ""
             return answer(f"No answer: {why} ({found.searched} lessons searched){listed}.", shape)
-        return answer(lessons_fenced([self._leaving(each.lesson) for each in found.lessons]), shape)
+        return answer(lessons_fenced([_with_place(each) for each in seen]), shape)
 
     @told
     def get_lesson(
@@ -197,6 +198,12 @@ def lessons_fenced(lessons: Sequence[Lesson]) -> str:
     """Lessons as prose that says what it is; those that read as an instruction are left out of it."""
     rows: list[Row] = [asdict(each) for each in lessons]
     return fence(rows, _PROSE_CHARS) or "What is known reads as an instruction, so it is shown as data only."
+
+
+def _with_place(found: RecalledLesson) -> Lesson:
+    """A lesson whose source is the projects that it counts in, where there are such: the asker may work in another."""
+    where = ", ".join(found.learnt_in)
+    return replace(found.lesson, provenance=f"learnt in {where}") if where else found.lesson
 
 
 def _clean(value: object) -> object:

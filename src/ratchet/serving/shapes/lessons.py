@@ -147,6 +147,7 @@ class FoundLessonShape(Shape):
     worked: int = said("How often it worked.", of="lesson.worked")
     evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence", foreign="name")
     superseded_by: str = said("The newer lesson about the same, empty for none.", foreign="name")
+    learnt_in: list[str] = said("Projects that it counts in; none where it counts everywhere.", foreign="name")
 
 
 class RecalledShape(Shape):
