@@ -75,20 +75,25 @@ changelog: $(READY)
 pictures: $(SITE)
 	$(BIN)/python scripts/pictures.py
 
+INSTALLING := 2 of 2: installing Ratchet and its packages into .venv (the longest part; silent until done)
+
 # A Debian Python may lack ensurepip: then the environment borrows the pip that is there.
 $(READY): pyproject.toml
-	@echo "setting up .venv (half a minute)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ratchet needs Python 3.11 or newer; \
 	this is %s. Name another: make PYTHON=python3.12" % sys.version.split()[0])'
+	@echo "1 of 2: making the environment .venv"
 	@if $(PYTHON) -m venv .venv >/dev/null 2>&1; then \
+	   echo "$(INSTALLING)"; \
 	   $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
 	 else \
 	   rm -rf .venv && $(PYTHON) -m venv --without-pip .venv && \
+	   echo "$(INSTALLING)" && \
 	   $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[dev]'; \
 	 fi
 	@touch $@
 
 $(BENCH) $(SITE): .venv/.%: $(READY)
+	@echo "installing the packages of [$*] into .venv"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 \
 	  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' \
 	  || $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check -e '.[$*]'

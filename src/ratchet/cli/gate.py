@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -222,7 +222,9 @@ def plan(file: Path | None, gain: float, sd: float | None, asked: ScoreOptions, 
         )
 
     def planned(options: ScoreOptions) -> ScorePlan:
-        return score_plan(lambda: options.gate(are_bounded=tasks > 0), gain=gain, noise=noise, tasks=tasks)
+        with show.progress(quiet=as_json) as told:
+            gate_of = partial(options.gate, are_bounded=tasks > 0)
+            return score_plan(gate_of, gain=gain, noise=noise, tasks=tasks, told=told)
 
     made = planned(asked)
     if as_json:

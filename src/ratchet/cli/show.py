@@ -296,10 +296,15 @@ def health(found: Health) -> None:
 
 
 def classification(found: Classification) -> None:
+    from ratchet.failures.kinds.codes import errnos_said
+
     out = console()
     out.print(kind(found.kind))
     passing, again = ("yes" if each else "no" for each in (found.transient, found.retry_safe))
     out.print(f"  may pass by itself: {passing}; safe to retry: {again}")
+    for name, meaning in errnos_said(found.template).items():
+        if meaning.lower() not in found.template.lower():
+            out.print(f"  {name} means: {meaning}")
     row(out, found.signature, "  signature ")
     row(out, block(found.template), "  template  ")
 

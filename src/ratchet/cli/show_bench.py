@@ -122,16 +122,20 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
     out = console()
     _head(out, held)
     shown = [each for each in found.tasks if every or each.score.mean < 1 or each.unmeasured or each.tampered]
+    often = Counter(each.reason for each in shown)
     for each in shown:
-        _task(out, each)
+        _task(out, each, reason=each.reason if often[each.reason] == 1 else "")
+    for reason, count in often.most_common():
+        if reason and count > 1:
+            out.print(Styled(f"  {count} tasks: ").append(plain(reason, 160)), soft_wrap=True)
     right = len(found.tasks) - len(shown)
     if right:
         out.print(f"  {number(right, 'task')} all right", style="dim")
     if found.score.n:
         out.print(Styled("score ").append(_percent(found.score), "bold").append(f"  {_counts(found)}", "dim"))
     out.print(
-        f"{seconds(found.wall_s)} of agents' work in {seconds(held.duration_s)}, {found.cost_usd:.2f} USD, "
-        f"{found.tokens:,} tokens"
+        f"the agent ran for {seconds(found.wall_s)} in all ({seconds(held.duration_s)} by the clock), "
+        f"{found.cost_usd:.2f} USD, {f'{found.tokens:,} tokens' if found.tokens else 'no tokens reported'}"
     )
     for said in held.tampered:
         out.print(Styled("  changed   ", "red").append(plain(said)), soft_wrap=True)
@@ -272,7 +276,7 @@ def _head(out: Console, held: BenchRun) -> None:
         out.print(said, soft_wrap=True)
 
 
-def _task(out: Console, each: TaskFigures) -> None:
+def _task(out: Console, each: TaskFigures, *, reason: str) -> None:
     style = "green" if each.score.mean >= 1 else "yellow" if each.score.mean > 0 else "red"
     said = "not measured" if not each.score.n else _percent(each.score) if each.score.n > 1 else _once(each.score.mean)
     line = Styled(f"  {said:<24}", style if each.score.n else "magenta")
@@ -282,7 +286,7 @@ def _task(out: Console, each: TaskFigures) -> None:
         line.append(f"  {each.unmeasured} not measured", "magenta")
     if each.tampered:
         line.append("  reached for what judges it", "red")
-    out.print(line.append("  ").append(plain(each.reason, 160)), soft_wrap=True)
+    out.print(line.append("  ").append(plain(reason, 160)) if reason else line, soft_wrap=True)
 
 
 def _once(score: float) -> str:

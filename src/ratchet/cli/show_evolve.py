@@ -68,12 +68,12 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
 
 
 def race_line(moment: EvolveMoment) -> str:
-    """Tell how those that race stand, the likeliest first: mean gain, its 95 % interval, pairs, evidence and bar."""
+    """Tell how those that race stand, the likeliest first: mean gain, its 95 % interval, pairs, and luck's chance."""
     going = [each for each in zip(moment.racers, moment.standings, strict=True) if each[1].finish == "wait"]
     going.sort(key=lambda each: -each[1].e_value)
     shown = [
         f"#{racer.n} {100 * standing.mean:+.1f} ±{100 * _half(standing):.1f}, {standing.pairs} pairs, "
-        f"{standing.e_value:.2g} of {1 / racer.level:.0f}"
+        f"luck 1 of {standing.e_value:.2g}, asked 1 of {1 / racer.level:.0f}"
         for racer, standing in going[:_SHOWN]
     ]
     more = f"and {len(going) - _SHOWN} more" if len(going) > _SHOWN else ""
@@ -128,7 +128,8 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
     missed = chances_missed(candidates, mde=held.mde, cap=held.cap, doubt=DOUBT)
     if missed:
         told = ", ".join(f"{_gain(gain)} points in {share:.0%}" for gain, share in missed.items())
-        out.print(f"  missed although its true gain is: {told} of cases", style="dim", soft_wrap=True)
+        said = f"  how often so short a race overlooks a change that is truly better: by {told} of cases"
+        out.print(said, style="dim", soft_wrap=True)
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
         out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)
     elif held.applied:
@@ -153,8 +154,8 @@ def report(out: Console, made: EvolutionReport) -> None:
         soft_wrap=True,
     )
     out.print(
-        f"  on the tasks that decided it gained {_gain(made.claimed)} points; quote the sealed figure, since the "
-        "winner was chosen by the other",
+        f"  on the tasks that decided it gained {_gain(made.claimed)} points: that proves it better there, but "
+        "it was chosen for that figure, which flatters; quote the sealed gain with its interval",
         style="dim",
         soft_wrap=True,
     )

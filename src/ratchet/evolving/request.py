@@ -70,10 +70,11 @@ def resolution(asked: EvolveAsked) -> str:
     level = asked.fdr / asked.proposals
     pairs, double = (needed_pairs(0.5, gain, level) for gain in (asked.mde, 2 * asked.mde))
     tasks = len(asked.benchmark.of("gate"))
+    enough = "enough for both" if pairs <= asked.cap else "enough for the larger only" if double <= asked.cap else ""
     return (
         f"A gain of {100 * asked.mde:g} points takes about {pairs:,} pairs of runs to show on {tasks} gate tasks (in"
-        f" {POWER:.0%} of cases, where half of the pairs differ), one of {200 * asked.mde:g} points {double:,}; a"
-        f" candidate gets at most {asked.cap:,}"
+        f" {POWER:.0%} of cases, where half of the pairs differ), one of {200 * asked.mde:g} points {double:,}."
+        f" Each candidate gets at most {asked.cap:,} pairs: {enough or 'only larger gains than these will show'}."
     )
 
 

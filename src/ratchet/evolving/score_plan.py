@@ -35,14 +35,27 @@ class ScorePlan:
     first: int
 
 
-def score_plan(made: GateMaker, *, gain: float, noise: float, tasks: int = 0, first: int = 2) -> ScorePlan:
+def score_plan(
+    made: GateMaker,
+    *,
+    gain: float,
+    noise: float,
+    tasks: int = 0,
+    first: int = 2,
+    told: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
+) -> ScorePlan:
     """Simulate proposals that gain as much, and such as gain nothing, beside an incumbent that has run `first` times.
 
     `tasks`: the score is 0 or 1 on each of so many tasks, and `noise` the share of tasks on which two runs of the same
-    version differ. Seeded: the same every time.
+    version differ. Seeded: the same every time. `told` hears how many of all proposals are done, and of which kind.
     """
-    kept = [_runs(made(), f"good{n}", gain, noise, tasks, first) for n in range(_WORLDS)]
-    idle = [_runs(made(), f"idle{n}", 0.0, noise, tasks, first) for n in range(_WORLDS)]
+    kept, idle = [], []
+    for n in range(_WORLDS):
+        told(n, 2 * _WORLDS, f"proposals that gain {gain:g}")
+        kept.append(_runs(made(), f"good{n}", gain, noise, tasks, first))
+    for n in range(_WORLDS):
+        told(_WORLDS + n, 2 * _WORLDS, "proposals without gain")
+        idle.append(_runs(made(), f"idle{n}", 0.0, noise, tasks, first))
     runs = sorted(runs for was_kept, runs in kept if was_kept)
     return ScorePlan(
         gain=gain,

@@ -46,6 +46,7 @@ def test_the_line_of_a_race_tells_of_the_likeliest_first_with_interval_and_bar()
         what="evaluated", evolution=run, racers=racers, standings=(*standings, Standing("revert", 9.0, 100, 0.0, 0))
     )
     assert race_line(moment) == (
-        "#4 +4.0 ±9.8, 100 pairs, 4 of 100  #3 +3.0 ±9.8, 100 pairs, 3 of 100  #2 +2.0 ±9.8, 100 pairs, 2 of 100  "
+        "#4 +4.0 ±9.8, 100 pairs, luck 1 of 4, asked 1 of 100  #3 +3.0 ±9.8, 100 pairs, luck 1 of 3, asked 1 of 100  "
+        "#2 +2.0 ±9.8, 100 pairs, luck 1 of 2, asked 1 of 100  "
         "and 1 more"
     )

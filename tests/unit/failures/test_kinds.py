@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratchet.failures.kinds.codes import errnos_said
 from ratchet.failures.kinds.families import FAMILIES, family_of, gist_of
 from ratchet.failures.kinds.kind import is_retry_safe, is_transient, kind_of
 from ratchet.failures.kinds.phrases import met_by, tiers, words_of
@@ -371,3 +374,7 @@ def test_texts_of_one_cause_have_one_gist() -> None:
     other = words_of("Error 7: could not open unit_8.py of 88aa01f0: permission denied after 12 ms")
     assert one != other
     assert gist_of(one) == gist_of(other)
+
+
+def test_a_name_of_errno_is_said_in_the_words_that_the_system_has_for_it() -> None:
+    assert errnos_said("npm ERR! code ENOSPC, ERROR EVERY") == {"ENOSPC": os.strerror(errno.ENOSPC)}

@@ -6,6 +6,8 @@ processes import it.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
 from ratchet.failures.expressions import compiled
@@ -50,6 +52,7 @@ _NAMED = (
 )
 _BODY = 2_000  # characters of an error body that are read
 _IN_BODY = r"""["'](?:type|code|status|error)\\?["']: {0,3}\\?["']([A-Za-z_]{3,60})\\?["']"""
+_ERRNO = r"\bE[A-Z0-9]{2,15}\b"
 # Where in a request the fault is: `messages.3.content.0: ...`, `tools[0].function: ...`
 _IN_REQUEST = (
     r"(?:Invalid )?[`'\"]?(?:messages|tools|contents|input|system|functions|response_format|tool_choice)[.\[]\w"
@@ -87,6 +90,14 @@ def exit_said(words: str) -> int:
     """The exit code that a text names as one, 0 without."""
     found = re.search(_EXIT, words) if " exit" in words or " returned non zero" in words else None
     return int(found[1]) if found else 0
+
+
+def errnos_said(text: str) -> dict[str, str]:
+    """The names of errno that a text quotes (`ENOSPC`), each with the words that the system has for it; in order."""
+    if "E" not in text:
+        return {}
+    found = ((name, getattr(errno, name, None)) for name in re.findall(_ERRNO, text))
+    return {name: os.strerror(number) for name, number in found if isinstance(number, int)}
 
 
 def names_said(text: str) -> list[str]:

@@ -74,7 +74,8 @@ def failed(
     return Verdict(
         passed=False,
         score=_score(tests),
-        reason=said or (lines[-1].strip() if lines else f"the check ended with exit code {exit_code}"),
+        reason=said
+        or (lines[-1].strip() if lines else f"the check printed nothing and ended with exit code {exit_code}"),
         output=output,
         kind=kind,
         signature=sign(kind, template),

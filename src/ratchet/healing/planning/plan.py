@@ -14,9 +14,10 @@ from ratchet.healing.project_check import argv_of
 
 MOST_STEPS = 12
 _HEAD = """\
-# What is to be done, in order. `check` is a command that fails now and passes when the step is done; a step without one
-# is for a person. Edit it, then: ratchet run --plan FILE "..."
+# What is to be done, in order. `check` is a command that fails now and passes when the step is done.
+# Edit it, then: ratchet run --plan FILE "..."
 """
+_FOR_A_PERSON = "# A step without a check is for a person.\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def check_text(check: Sequence[str]) -> str:
 
 def plan_text(plan: TaskPlan) -> str:
     """The plan as TOML, to be read by `plan_of`."""
-    lines = [_HEAD]
+    lines = [_HEAD if all(each.check for each in plan.steps) else _HEAD + _FOR_A_PERSON]
     if plan.beyond:
         lines.append(f"beyond = {_quoted(plan.beyond)}\n")
     for each in plan.steps:

@@ -86,15 +86,14 @@
   function listen() {
     const source = new EventSource("/v1/events/sse");
     const notice = document.getElementById("connection");
-    const away = notice.textContent;
     let lost = false;
+    const away = (who) => { notice.textContent = who + " does not answer; this page shows what was last known."; notice.hidden = false; };
     const recovered = () => { notice.hidden = true; NOUNS.forEach(renew); };
     source.addEventListener("store", (event) => {
-      notice.textContent = "The database does not answer; this page shows what was last known.";
-      if (JSON.parse(event.data).verb === "down") notice.hidden = false; else recovered();
+      if (JSON.parse(event.data).verb === "down") away("The database"); else recovered();
     });
     source.onopen = () => { if (lost) recovered(); lost = false; };
-    source.onerror = () => { notice.textContent = away; notice.hidden = false; lost = true; };
+    source.onerror = () => { away("The server"); lost = true; };
     NOUNS.forEach((noun) => source.addEventListener(noun, told));
     window.addEventListener("pagehide", () => source.close());
   }
