@@ -70,7 +70,7 @@ def test_an_autoresearch_log_is_read_by_its_own_columns_and_crashes_are_no_score
     found = asked("keep", "-", "--by", "commit", "--score", "val_bpb", "--lower", stdin=log)
     assert found.exit_code == 11
     assert "it gains +0.0048 over a1" in found.output
-    assert "line 4" in found.output
+    assert "Without a score: 1 of 1 run of b2; " in found.output
 
 
 def test_a_crash_that_is_logged_with_the_best_of_scores_is_none(asked: Asked) -> None:
@@ -78,14 +78,68 @@ def test_a_crash_that_is_logged_with_the_best_of_scores_is_none(asked: Asked) ->
     log += "a1\t0.9979\t44\tkeep\tbaseline\na1\t0.9981\t44\tkeep\tagain\nd4\t0.000000\t0.0\tcrash\tOOM\n"
     log += "b2\t0.9932\t44\tkeep\tlr\nd4\t0.000000\t0.0\tcrash\tOOM\n"
     options = ("--score", "val_bpb", "--lower")
-    assert [each["version"] for each in json.loads(asked("status", "-", *options, "--json", stdin=log).output)] == [
-        "b2"
-    ]
-    assert asked("keep", "-", *options, stdin=log).exit_code not in (0, 10, 11)
+
+    def gains(*words: str, text: str) -> dict[str, tuple[bool, int]]:
+        shown = json.loads(asked("status", "-", *options, *words, "--json", stdin=text).output)
+        return {each["version"]: (each["gain"] is not None, each["failed"]) for each in shown}
+
+    assert gains(text=log) == {"d4": (False, 2), "b2": (True, 0)}
+    asked_about = asked("keep", "-", *options, stdin=log)
+    assert asked_about.exit_code == 11
+    assert "again d4: no run of d4 has a score yet" in asked_about.output
     other = log.replace("status", "state").replace("crash", "died")
-    assert len(json.loads(asked("status", "-", *options, "--json", stdin=other).output)) == 2
-    named = asked("status", "-", *options, "--crashed", "state=died", "--json", stdin=other)
-    assert len(json.loads(named.output)) == 1
+    assert gains(text=other)["d4"] == (True, 0)
+    assert gains("--crashed", "state=died", text=other) == gains(text=log)
+
+
+@pytest.mark.parametrize("good_at", [0, 1, 20, 45])
+def test_a_version_that_crashes_is_not_kept_for_its_one_good_run(asked: Asked, good_at: int) -> None:
+    chance = Random(1)
+    text = "version\tscore\n" + "".join(f"base\t{chance.gauss(0.5, 0.01)}\n" for _ in range(16))
+    text += "".join(f"b\t{'0.9' if n == good_at else 'crash'}\n" for n in range(46))
+    found = asked("keep", "-", stdin=text)
+    assert found.exit_code == 10
+    assert "is proven worse" in found.output
+    assert " runs of b; a version whose runs fail more often" in found.output
+    assert "; base stands." in asked("status", "-", stdin=text).output
+
+
+def test_the_first_version_stands_though_its_first_run_crashed(asked: Asked) -> None:
+    text = "version\tscore\na\tcrash\nb\t.5\nb\t.5\na\t.9\na\t.91\nb\t.51\n"
+    found = asked("status", "-", stdin=text).output
+    assert "; a stands." in found
+    assert "Without a score: 1 of 3 runs of a; " in found
+    named = asked("keep", "-", "--incumbent", "b", stdin="version\tscore\na\tcrash\nb\t.5\n")
+    assert named.exit_code == 11
+
+
+def test_a_crash_among_passes_is_the_worst_score_there_is(asked: Asked) -> None:
+    text = "version\tscore\na\t1\na\t0\na\t1\nb\tcrash\nb\t1\nb\tcrash\n"
+    assert "2 of 3 runs of b; counted as 0, the worst there is." in asked("status", "-", stdin=text).output
+    of = [json.loads(asked("keep", "-", "--json", stdin=each).output) for each in (text, text.replace("crash", "0"))]
+    assert of[0].pop("failed") == 2
+    assert of[1].pop("failed") == 0
+    assert of[0] == of[1]
+
+
+def test_a_crash_of_all_tasks_is_the_worst_score_of_each(asked: Asked) -> None:
+    text = "version,task,score\n" + "".join(f"{who},{task},1\n" for who in "ab" for task in "xyz")
+    crashed = json.loads(asked("keep", "-", "--json", stdin=f"{text}a,x,1\na,y,1\na,z,1\nb,,crash\n").output)
+    assert (crashed["runs"], crashed["failed"]) == (2, 1)
+    assert crashed["gain"] == pytest.approx(-0.5)
+
+
+def test_text_that_is_no_utf_8_says_what_to_do(asked: Asked, tmp_path: Path) -> None:
+    (tmp_path / "runs.tsv").write_text("version\tscore\na\t1\n", encoding="utf-16")
+    assert "save it as UTF-8" in str(asked("keep", str(tmp_path / "runs.tsv")).exception)
+    (tmp_path / "runs.tsv").write_text("version\tscore\na\t1\n", encoding="utf-16-le")
+    assert "save it as UTF-8" in str(asked("keep", str(tmp_path / "runs.tsv")).exception)
+
+
+def test_quotes_within_a_field_and_over_lines_are_read(asked: Asked) -> None:
+    text = 'version\tscore\tnote\na\t1\t"quoted" start\na\t2\t"two\nlines"\nb\t3\tsay "y"\n'
+    found = json.loads(asked("keep", "-", "--json", stdin=text).output)
+    assert (found["runs"], found["incumbent_runs"]) == (1, 2)
 
 
 def test_rows_after_a_decision_are_counted_and_said(asked: Asked) -> None:
@@ -126,7 +180,19 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
         (["keep", "-", "--by", "score"], "version\tscore\na\t1\n", "cannot hold both", 2),
         (["keep", "-", "--fdr", "1"], "version\tscore\na\t1\n", "fdr", 2),
         (["plan", "--gain", "1"], "", "give --sd", 2),
-        (["keep", "-"], "version\tscore\na\t1\na\t2\nb\t5\nb\tcrash\nc\tcrash\n", "a run of c without a score", 2),
+        (["keep", "-"], "version\tscore\na\tcrash\nb\t.5\nb\t.5\n", "no run of it has a score", 2),
+        (["keep", "-"], "version\tscore\na\t1_000\nb\t2\n", "line 2: score is '1_000', which is no number", 2),
+        (["keep", "-"], "version\tscore\na\t0,5\nb\t2\n", "line 2: score is '0,5', which is no number", 2),
+        (["keep", "-"], '{"version": "a", "score": "1_0"}\n', "line 1: score is '1_0'", 2),
+        (["keep", "-"], "version\tscore\na\t1e999\n", "line 2: score is beyond any number", 2),
+        (["keep", "-"], "version\tscore\tscore\na\t1\t2\n", "2 columns 'score'", 2),
+        (["keep", "-"], '{"version": "a", "score": 1, "score": 2}\n', "line 1 has 2 columns 'score'", 2),
+        (["keep", "-"], "version\tscore\na\t1\nb\0\t1\n", "line 3: holds a NUL", 2),
+        (["keep", "-"], '{"version": "a\\u0000", "score": 1}\n', "which holds what does not print", 2),
+        (["keep", "-"], 'version,"score\na,1\nb,2\n', "line 1: opens a quote that nothing closes", 2),
+        (["keep", "-"], '\nversion,score,note\na,1,x\na,2,"say\nb,2,z\n', "line 4: opens a quote", 2),
+        (["keep", "-"], 'version,score,note\na,1,"x\na,2,y\nb,2,"z"\nb,2,z\n', "line 2: opens a quote", 2),
+        (["keep", "-"], '["a", 1]\n["b", 2]\n', 'line 1: no JSON object; each line must be one, such as {"version"', 2),
         (["keep", "-"], "version\tscore\na\t1e308\na\t-1e308\nb\t1\n", "line 2: score is 1e+308", 2),
         (["plan", "-", "--gain", "1"], "version\tscore\na\t1e308\na\t-1e308\n", "line 2: score is 1e+308", 2),
         (["keep", "-"], '{"version": "a", "score": 1}\n{"a": ' + "[" * 100_000 + "\n", "line 2: no JSON object", 2),

@@ -70,6 +70,12 @@ class ScoreOptions:
                 gate.add(run.version, run.score, task=run.task, guards=run.guards)
             except UsageError as error:
                 raise UsageError(f"line {run.line}: {error}") from None
+        stands = gate.attempts[gate.incumbent]
+        if self.incumbent is None and stands.failed == stands.total:
+            raise UsageError(
+                f"{gate.incumbent} stands, since the first row is a run of it, and no run of it has a score: run it "
+                "again, or name what stands: --incumbent VERSION"
+            )
         return gate
 
 
@@ -78,7 +84,10 @@ def _read(file: Path) -> str:
         return sys.stdin.buffer.read().decode() if file == _STDIN else file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFound(f"there is no file {file}: name the table of scores, or - for standard input") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        name = "standard input" if file == _STDIN else file
+        raise UsageError(f"{name} is not UTF-8 (byte {error.start + 1}): save it as UTF-8") from None
+    except OSError as error:
         raise UsageError(f"{file} cannot be read as text: {error}") from None
 
 
@@ -150,8 +159,9 @@ def gate() -> None:
     """Decide for your own loop: is this version better, or was it luck?
 
     FILE has a row for each run, in the order in which they were made: the version and its score, with a header, as TSV,
-    CSV or JSON Lines; - is standard input. The first version is the incumbent. All decisions of a file share one error
-    budget: of what is kept, at most 5 % is expected to be no better than what it replaced.
+    CSV or JSON Lines; - is standard input. The first version is the incumbent. A run without a number as its score
+    counts against its version. All decisions of a file share one error budget: of what is kept, at most 5 % is expected
+    to be no better than what it replaced.
     """
 
 
@@ -168,17 +178,17 @@ def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) ->
     """
     table = asked.table(file)
     judged = asked.judged(table)
-    if version is None and table.crashed and table.crashed not in {run.version for run in table.runs}:
-        raise UsageError(
-            f"the last row is a run of {table.crashed} without a score: run it again, or name the VERSION to "
-            "decide about"
-        )
-    answer = judged.answer(version or table.crashed or None)
+    last = table.runs[-1]
+    failed = (
+        last.version if last.score is None and last.version != judged.incumbent else None
+    )  # what the loop asks about
+    answer = judged.answer(version or failed)
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:
         show_gate.answer(answer)
-        show_gate.left_out(table, {answer.version: answer.ignored} if answer.ignored else {})
+        show_gate.failed(judged)
+        show_gate.came_late({answer.version: answer.ignored} if answer.ignored else {})
     raise SystemExit(EXIT[answer.decision])
 
 
@@ -194,7 +204,8 @@ def status(file: Path, asked: ScoreOptions, as_json: bool) -> None:
         show.as_json([shapes.scores.ScoreAnswerShape.built(each) for each in judged.answers()])
     else:
         show_gate.status(judged, asked.fdr)
-        show_gate.left_out(table, judged.ignored)
+        show_gate.failed(judged)
+        show_gate.came_late(judged.ignored)
 
 
 @gate.command()

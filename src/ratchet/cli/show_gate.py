@@ -10,7 +10,6 @@ from ratchet.cli.terminal import Styled
 
 if TYPE_CHECKING:
     from ratchet.evolving.score_plan import ScorePlan
-    from ratchet.evolving.score_table import ScoreTable
     from ratchet.gate.scores import ScoreAnswer, ScoreGate
 
 FOUND_ENOUGH = 0.8  # the power that studies are planned for
@@ -90,13 +89,24 @@ def plan(made: ScorePlan, smaller: ScorePlan | None, fdr: float, tasks: int) -> 
         out.print("To find more, make one run quieter: more tasks, or the mean of several runs as one row.")
 
 
-def left_out(table: ScoreTable, ignored: Mapping[str, int]) -> None:
-    """Say which rows changed nothing, and why."""
+def failed(gate: ScoreGate) -> None:
+    """Say how many runs of which version brought no score, and how they were counted."""
+    found = [(name, of) for name, of in gate.attempts.items() if of.failed]
+    if not found:
+        return
+    named = ", ".join(f"{of.failed} of {number(of.total, 'run')} of {plain(name, 40)}" for name, of in found[:10])
+    more = f" and those of {number(len(found) - 10, 'more version')}" if len(found) > 10 else ""
+    counted = (
+        f"counted as {gate.worst:g}, the worst there is"
+        if gate.worst is not None
+        else "a version whose runs fail more often than those of what stands must prove the more"
+    )
+    console().print(f"Without a score: {named}{more}; {counted}.")
+
+
+def came_late(ignored: Mapping[str, int]) -> None:
+    """Say which rows came too late to change anything."""
     out = console()
-    if table.unmeasured:
-        lines = ", ".join(str(each) for each in table.unmeasured[:10])
-        more = f" and {len(table.unmeasured) - 10} more" if len(table.unmeasured) > 10 else ""
-        out.print(f"Left out, since it has no score: line {lines}{more}.")
     if ignored:
         named = ", ".join(f"{plain(name, 40)} ({count})" for name, count in list(ignored.items())[:10])
         more = f" and {len(ignored) - 10} more" if len(ignored) > 10 else ""

@@ -95,6 +95,8 @@ def noise_of(table: ScoreTable) -> tuple[float | None, int]:
     number of tasks where scores are bounded, else 0."""
     repeats: dict[tuple[str, str], list[float]] = {}
     for run in table.runs:
+        if run.score is None:
+            continue
         if abs(run.score) > MOST_SCORE:
             raise UsageError(f"line {run.line}: score is {run.score!r}: beyond {MOST_SCORE:g} no spread can be told")
         repeats.setdefault((run.version, run.task), []).append(run.score)

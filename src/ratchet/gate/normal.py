@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, sqrt
+from typing import Literal
 
 from ratchet.gate.bets import log_mean
 
@@ -49,9 +50,10 @@ class Spread:
     squares: float = 0.0
     freedom: int = 0
 
-    def with_runs(self, runs: Running) -> Spread:
-        """Add the runs of one version."""
-        return Spread(self.squares + runs.squares, self.freedom + max(runs.count - 1, 0))
+    def with_runs(self, runs: Running, sign: Literal[1, -1] = 1) -> Spread:
+        """Add the runs of one version, or take them out again."""
+        squares = max(0.0, self.squares + sign * runs.squares)  # rounding, where all are taken out
+        return Spread(squares, self.freedom + sign * max(runs.count - 1, 0))
 
 
 @dataclass(slots=True)

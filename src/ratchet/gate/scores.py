@@ -8,6 +8,10 @@ however runs are shared between comparisons. The answers are a function of the r
 Two kinds of evidence. `normal`: any number, its noise normal and alike for all versions, its size learnt from repeats
 (`ratchet.gate.normal`). `bounded`: scores in [0, 1], paired by task, nothing assumed of their noise but that runs are
 independent (`PairedGate`).
+
+A run that brings no score counts against its version. Bounded scores have a worst one, and it is that. Other numbers
+have none: a version whose runs fail more often than the incumbent's must prove as much more as that speaks against it,
+and is discarded once it is proven (`ratchet.gate.failing`). Where it was kept before, what it replaced stands again.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import Literal
 
 from ratchet.errors import UsageError
 from ratchet.gate.bets import inside, positive, real, wealth, whole
+from ratchet.gate.failing import Attempts, log_doubt, log_harm
 from ratchet.gate.normal import Contrast, Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
 from ratchet.gate.paired import PairedGate
 
@@ -50,7 +55,8 @@ class ScoreAnswer:
     `gain` is the difference of mean scores, above 0 where the version is better, None before both have run. `noise` is
     the estimated standard deviation of one run, None where it is not known yet or not used. The version is kept when
     `e_value` reaches 1/`level`. `next` is the version to run next where the decision is `again`, else "". `ignored`
-    counts runs of the version that came after it was decided, and changed nothing.
+    counts runs of the version that came after it was decided, and changed nothing, `failed` those that brought no
+    score: they are no part of `runs` but where scores are bounded.
     """
 
     version: str
@@ -65,6 +71,7 @@ class ScoreAnswer:
     level: float
     next: str
     ignored: int = 0
+    failed: int = 0
 
 
 @dataclass(slots=True)
@@ -75,15 +82,21 @@ class _Runs:
     """Among the versions, as they came."""
     by_task: dict[str, list[float]] = field(default_factory=dict)
     guards: dict[str, Running] = field(default_factory=dict)
+    scores: int = 0
+    failed: int = 0
+    lost: int = 0
+    """Failed runs of all tasks, as each task that is seen later begins with."""
     level: float = 0.0
     decision: ScoreDecision = "again"
     answer: ScoreAnswer | None = None
     """Once it is decided."""
     was_judged: bool = False
     ignored: int = 0
+    replaced: str = ""
+    """What it was kept in place of."""
     found: Contrast | None = None
     """As of the last look."""
-    looked: tuple[str, int, int] = ("", 0, 0)
+    looked: tuple[str, int, int, int, int] = ("", 0, 0, 0, 0)
     whole: Running = field(default_factory=Running)
     whole_of: tuple[str, ...] = ()
     """The tasks of which `whole` has the mean of each round."""
@@ -95,6 +108,21 @@ class _Runs:
     def rounds(self, tasks: Mapping[str, list[float]]) -> int:
         """Count how often each of these tasks was run."""
         return min((len(self.by_task.get(task, ())) for task in tasks), default=0)
+
+    def attempts(self) -> Attempts:
+        """Count the runs, with and without a score."""
+        return Attempts(self.failed, self.failed + self.scores)
+
+    def fail(self, task: str, tasks: Mapping[str, list[float]], worst: float) -> None:
+        """Count a failed run as the worst score: of the task, or of each of these tasks where the run was of all."""
+        self.failed += 1
+        for each in [task] if task else list({**tasks, **self.by_task}):
+            self.of_task(each, worst).append(worst)
+        self.lost += not task
+
+    def of_task(self, task: str, worst: float) -> list[float]:
+        """The scores of a task, those of runs of all tasks that failed before among them."""
+        return self.by_task.setdefault(task, [worst] * self.lost)
 
     def running(self, tasks: Mapping[str, list[float]]) -> Running:
         """The mean score of each whole round of these tasks."""
@@ -139,6 +167,7 @@ class ScoreGate:
         if noise not in ("normal", "bounded"):
             raise UsageError(f"noise is {noise!r}: use normal or bounded")
         self._noise = noise
+        self._worst = -1.0 if lower else 0.0  # of a bounded score, with its sign
         self._guards = {name: -1.0 if is_lower else 1.0 for name, is_lower in (guards or {}).items()}
         self._versions: dict[str, _Runs] = {}
         self._spread = Spread()  # of the versions that are decided and do not stand
@@ -158,24 +187,23 @@ class ScoreGate:
         """Number of proposals charged to the budget so far."""
         return self._proposed
 
-    def add(self, version: str, score: float, *, task: str = "", guards: Mapping[str, float] | None = None) -> None:
-        """Count one run. Further runs of a version that is decided change nothing. Raises UsageError for a score that
-        is not finite, or outside of [0, 1] where noise is bounded."""
-        value = real("score", score)
-        if abs(value) > MOST_SCORE:
-            raise UsageError(f"score is {score!r}: beyond {MOST_SCORE:g} no spread can be told; use another unit")
-        if self._noise == "bounded" and not 0 <= value <= 1:
-            raise UsageError(f"score is {score!r}: bounded scores lie in [0, 1]; use noise='normal' for others")
-        self.incumbent = self.incumbent or version
-        held = self._versions.get(version)
-        if held is None:
-            held = self._versions[version] = _Runs(place=len(self._versions))
-            if version != self.incumbent:
-                self._charge(held)
+    def add(
+        self, version: str, score: float | None, *, task: str = "", guards: Mapping[str, float] | None = None
+    ) -> None:
+        """Count one run; None where it failed and brought no score. Further runs of a version that is decided change
+        nothing. Raises UsageError for a score that is not finite, or outside of [0, 1] where noise is bounded."""
+        value = None if score is None else self._sign * self._measured(score)
+        held = self._met(version)
         if held.decision != "again" and version != self.incumbent:
             held.ignored += 1
             return
-        held.by_task.setdefault(task, []).append(self._sign * value)
+        if value is not None:
+            held.of_task(task, self._worst).append(value)
+            held.scores += 1
+        elif self._noise == "bounded":
+            held.fail(task, self._versions.get(self.incumbent, held).by_task, self._worst)
+        else:
+            held.failed += 1
         for name in self._guards:
             if guards is not None and name in guards:
                 held.guards.setdefault(name, Running()).add(self._guards[name] * real(name, guards[name]))
@@ -184,8 +212,26 @@ class ScoreGate:
             self._recent[version] = None
             self._look(version)
         else:
+            self._reconsider()
             for each in self._followed():
                 self._look(each)
+
+    def _measured(self, score: float) -> float:
+        value = real("score", score)
+        if abs(value) > MOST_SCORE:
+            raise UsageError(f"score is {score!r}: beyond {MOST_SCORE:g} no spread can be told; use another unit")
+        if self._noise == "bounded" and not 0 <= value <= 1:
+            raise UsageError(f"score is {score!r}: bounded scores lie in [0, 1]; use noise='normal' for others")
+        return value
+
+    def _met(self, version: str) -> _Runs:
+        self.incumbent = self.incumbent or version
+        held = self._versions.get(version)
+        if held is None:
+            held = self._versions[version] = _Runs(place=len(self._versions))
+            if version != self.incumbent:
+                self._charge(held)
+        return held
 
     def _followed(self) -> list[str]:
         """The open versions that ran last, in the order in which they came."""
@@ -210,11 +256,11 @@ class ScoreGate:
             )
         return self._answered(name, held)
 
-    def decide(self, version: str, run: Callable[[str], float | Mapping[str, float]]) -> ScoreAnswer:
+    def decide(self, version: str, run: Callable[[str], float | Mapping[str, float | None] | None]) -> ScoreAnswer:
         """Run a version, and the incumbent where it is asked for, until the version is kept or discarded.
 
         `run` makes one fresh run of the version that it is given the name of, and returns its score, or the score of
-        each task by the task's name.
+        each task by the task's name; None where it failed.
         """
         if not self.incumbent:
             raise UsageError("there is no incumbent: name it, or add a run of what stands")
@@ -235,6 +281,16 @@ class ScoreGate:
         """Runs that came after their version was decided, by version: they changed nothing."""
         return {name: held.ignored for name, held in self._versions.items() if held.ignored}
 
+    @property
+    def attempts(self) -> dict[str, Attempts]:
+        """The runs that count, by version, and how many of them brought no score."""
+        return {name: held.attempts() for name, held in self._versions.items()}
+
+    @property
+    def worst(self) -> float | None:
+        """The score that a run without one is counted as; None where there is no worst one."""
+        return abs(self._worst) if self._noise == "bounded" else None
+
     # -- the budget --
 
     def _charge(self, held: _Runs) -> None:
@@ -253,15 +309,17 @@ class ScoreGate:
     def _look(self, name: str) -> None:
         held, standing = self._versions[name], self._versions.get(self.incumbent, _Runs())
         tasks = standing.by_task
-        seen = (self.incumbent, held.rounds(tasks), standing.rounds(tasks))
+        seen = (self.incumbent, held.rounds(tasks), standing.rounds(tasks), held.failed, standing.failed)
         if held.looked == seen and held.was_judged and len(tasks) > 1:
             return  # the round goes on
         held.looked, held.was_judged, held.found = seen, True, None
-        if worse := self._worse_guard(held, standing):
+        if worse := self._worse_guard(held, standing) or self._fails_more(held, standing):
             self._settle(name, "discard", self._said(name, held, 0.0, "discard", f"{worse} is proven worse"))
         elif held.level == 0:
             reason = f"the error budget was planned for {self._planned} proposals and is spent"
             self._settle(name, "discard", self._said(name, held, 0.0, "discard", reason))
+        elif held.failed >= MOST_RUNS and not (held.rounds(tasks) and standing.rounds(tasks)):
+            self._settle(name, "discard", self._said(name, held, 1.0, "discard", f"{MOST_RUNS} runs proved nothing"))
         elif self._noise == "bounded":
             self._look_at_pairs(name, held, standing)
         elif held.rounds(tasks) and standing.rounds(tasks):
@@ -270,14 +328,22 @@ class ScoreGate:
     def _look_at_means(self, name: str, held: _Runs, standing: _Runs) -> None:
         tasks = standing.by_task
         held.found = found = contrast(held.running(tasks), standing.running(tasks), self._spread)
-        if most_evidence(found) >= -log(held.level) and log_evidence(found) >= -log(held.level):
-            self._keep(name, held, wealth(log_evidence(found)))
+        asked = log_doubt(held.attempts(), standing.attempts()) - log(held.level)
+        e_value = self._evidence(held, standing)
+        if most_evidence(found) >= asked and log_evidence(found) >= asked:
+            self._keep(name, held, e_value)
         elif self._is_hopeless(found):
             reason = f"a gain of {self._least_said(found)} would show by now"
-            self._settle(name, "discard", self._said(name, held, wealth(log_evidence(found)), "discard", reason))
-        elif held.rounds(tasks) >= MOST_RUNS:
+            self._settle(name, "discard", self._said(name, held, e_value, "discard", reason))
+        elif held.rounds(tasks) + held.failed >= MOST_RUNS:
             reason = f"{MOST_RUNS} runs proved nothing"
-            self._settle(name, "discard", self._said(name, held, wealth(log_evidence(found)), "discard", reason))
+            self._settle(name, "discard", self._said(name, held, e_value, "discard", reason))
+
+    def _evidence(self, held: _Runs, standing: _Runs) -> float:
+        """The e-value of a gain, less what the version's failed runs say against it."""
+        if held.found is None:
+            return 1.0
+        return wealth(log_evidence(held.found) - log_doubt(held.attempts(), standing.attempts()))
 
     def _is_hopeless(self, found: Contrast) -> bool:
         if found.freedom == 0:
@@ -315,12 +381,36 @@ class ScoreGate:
                     return name
         return ""
 
+    def _fails_more(self, held: _Runs, standing: _Runs) -> str:
+        """Name the share of failed runs where it is proven worse, with its figures; "" where it is not, or where a
+        failed run has a score."""
+        new, old = held.attempts(), standing.attempts()
+        if self._noise == "bounded" or not new.failed or log_harm(new, old) < -log(_HARM):
+            return ""
+        return f"the share of runs without a score, {new.failed} of {new.total} beside {old.failed} of {old.total},"
+
     def _keep(self, name: str, held: _Runs, e_value: float) -> None:
         self._settle(name, "keep", self._said(name, held, e_value, "keep", f"better than {self.incumbent}"))
         self._kept += 1
-        replaced, self.incumbent = self._versions[self.incumbent], name
+        replaced, held.replaced = self._versions[self.incumbent], self.incumbent
+        self.incumbent = name
         replaced.decision = "discard"
         self._rest(replaced)
+        self._compare_anew()
+
+    def _reconsider(self) -> None:
+        """Let what stands fall where its runs are proven to fail more often than those of what it replaced."""
+        held = self._versions[self.incumbent]
+        if held.replaced and (worse := self._fails_more(held, self._versions[held.replaced])):
+            name, self.incumbent = self.incumbent, held.replaced
+            former = self._versions[self.incumbent]
+            self._rest(former, ends=False)
+            former.decision = "keep" if former.replaced else "again"
+            self._kept -= 1
+            self._settle(name, "discard", self._said(name, held, 0.0, "discard", f"{worse} is proven worse"))
+            self._compare_anew()
+
+    def _compare_anew(self) -> None:
         for each in self.open:  # another comparison, so another proposal
             self._charge(self._versions[each])
             self._look(each)
@@ -332,11 +422,12 @@ class ScoreGate:
         if decision == "discard":
             self._rest(self._versions[name])
 
-    def _rest(self, done: _Runs) -> None:
-        """Keep of a version that will run no more what it tells of the noise."""
-        self._spread = self._spread.with_runs(done.running(done.by_task))
+    def _rest(self, done: _Runs, *, ends: bool = True) -> None:
+        """Keep of a version that will run no more what it tells of the noise; no longer, where it runs again."""
+        sign: Literal[1, -1] = 1 if ends else -1
+        self._spread = self._spread.with_runs(done.running(done.by_task), sign)
         for name, runs in done.guards.items():
-            self._guard_spreads[name] = self._guard_spreads[name].with_runs(runs)
+            self._guard_spreads[name] = self._guard_spreads[name].with_runs(runs, sign)
 
     # -- words --
 
@@ -348,17 +439,24 @@ class ScoreGate:
         found = held.found
         standing = self._versions.get(self.incumbent, _Runs())
         tasks = standing.by_task or held.by_task
-        behind = standing.rounds(tasks) <= held.rounds(tasks)
-        if found is None and standing.by_task and not held.rounds(tasks):
-            behind = False
-        reason = "not proven yet"
+        runs, others = self._turns(held, tasks), self._turns(standing, tasks)
+        behind = others <= runs and (found is not None or runs > 0 or not standing.by_task)
+        unscored = next(
+            (who for who, of in ((name, held), (self.incumbent, standing)) if of.failed and not of.scores), ""
+        )
+        reason = f"no run of {unscored} has a score yet" if unscored else "not proven yet"
         if found is not None and self._noise == "normal" and found.freedom == 0:
             reason = "how much a score varies from run to run is not known: nothing was run twice"
         if self._noise == "bounded":
             e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
         else:
-            e_value = wealth(log_evidence(found)) if found is not None else 1.0
+            e_value = self._evidence(held, standing)
         return self._said(name, held, e_value, "again", reason, self.incumbent if behind else name)
+
+    def _turns(self, of: _Runs, tasks: Mapping[str, list[float]]) -> int:
+        """Count the runs, failed ones among them: where scores are bounded, these are rounds once tasks are known."""
+        rounds = of.rounds(tasks)
+        return rounds if rounds and self._noise == "bounded" else rounds + of.failed
 
     def _said(
         self, name: str, held: _Runs, e_value: float, decision: ScoreDecision, reason: str, next_run: str = ""
@@ -378,6 +476,7 @@ class ScoreGate:
             e_value=e_value,
             level=held.level,
             next=next_run,
+            failed=held.failed,
         )
 
     def _least_said(self, found: Contrast | None) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ratchet.errors import UsageError
 from ratchet.gate import ScoreGate
+from ratchet.gate.failing import Attempts, log_doubt, log_harm
 from ratchet.gate.normal import Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
 from ratchet.gate.scores import RECENT
 
@@ -214,3 +215,80 @@ def test_bounded_scores_outside_of_0_to_1_and_unknown_versions_are_refused() -> 
         gate.answer()
     with pytest.raises(UsageError, match="no run of lost"):
         gate.answer("lost")
+
+
+# -- runs without a score ----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_doubt_is_never_a_gain_and_harm_never_more_than_doubt(a: int, b: int, c: int, d: int) -> None:
+    new, old = Attempts(a, a + b), Attempts(c, c + d)
+    assert log_doubt(new, old) + 1e-9 >= 0
+    assert log_harm(new, old) <= log_doubt(new, old) + 1e-9
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.6])
+def test_who_fails_alike_is_seldom_found_to_fail_more_however_often_one_looks(rate: float) -> None:
+    chance, fired = Random(5), 0
+    for _ in range(400):
+        counts, highest = [[0, 0], [0, 0]], 0.0
+        for n in range(120):
+            arm = counts[n % 2]
+            arm[0] += chance.random() < rate
+            arm[1] += 1
+            highest = max(highest, log_harm(Attempts(*counts[0]), Attempts(*counts[1])))
+        fired += exp(highest) >= 20
+    assert fired <= 20  # 5 % of 400
+
+
+def test_versions_that_fail_alike_are_compared_by_their_scores() -> None:
+    chance, gate = Random(3), ScoreGate(incumbent="old")
+    for n in range(24):
+        for version, middle in (("old", 0.0), ("new", 4.0)):
+            gate.add(version, None if n % 3 == 0 else chance.gauss(middle, 1.0))
+    assert gate.answer("new").decision == "keep"
+    assert gate.incumbent == "new"
+
+
+def test_failed_runs_ask_for_more_evidence_and_those_of_what_stands_are_no_gain() -> None:
+    def answered(*, new: int, old: int) -> float:
+        gate = ScoreGate(incumbent="old")
+        for version, score in (("old", 0.0), ("old", 0.3), ("old", 0.1), ("new", 0.6), ("new", 0.9)):
+            gate.add(version, score)
+        for version, times in (("old", old), ("new", new)):
+            for _ in range(times):
+                gate.add(version, None)
+        return gate.answer("new").e_value
+
+    assert answered(new=2, old=0) < answered(new=1, old=0) < answered(new=0, old=0)
+    assert answered(new=0, old=3) == answered(new=0, old=0)
+
+
+def test_what_was_kept_and_then_only_fails_falls_and_the_former_is_judged_as_before() -> None:
+    def fed(*, fallen: bool) -> ScoreGate:
+        chance, gate = Random(2), ScoreGate()
+        for _ in range(12):
+            gate.add("old", chance.gauss(0, 1))
+        if fallen:
+            for _ in range(6):
+                gate.add("new", 30.0)
+            assert gate.incumbent == "new"
+            for _ in range(30):
+                gate.add("new", None)
+        for _ in range(3):
+            gate.add("other", chance.gauss(1, 1))
+        return gate
+
+    gate = fed(fallen=True)
+    assert (gate.incumbent, gate.kept, gate.answer("new").decision) == ("old", 0, "discard")
+    assert gate.answer("other").gain == pytest.approx(fed(fallen=False).answer("other").gain)
+
+
+def test_a_loop_whose_runs_fail_comes_to_an_end() -> None:
+    chance = Random(1)
+    works = ScoreGate(incumbent="old")
+    found = works.decide("new", lambda version: None if version == "new" else chance.gauss(0, 1))
+    assert (found.decision, found.runs) == ("discard", 0)
+    assert works.attempts["new"].total <= 6
+    assert ScoreGate(incumbent="old").decide("new", lambda _: None).decision == "discard"
+    assert ScoreGate(incumbent="old", noise="bounded").decide("new", lambda _: None).decision == "discard"

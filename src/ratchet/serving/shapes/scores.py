@@ -20,6 +20,7 @@ class ScoreAnswerShape(Shape):
     level: float = said("Its share of the error budget.")
     next: str = said('The version to run next where the decision is again, else "".')
     ignored: int = said("Its runs that came after it was decided, and changed nothing.")
+    failed: int = said("Its runs that brought no score; counted as the worst one where scores are bounded.")
 
 
 class ScorePlanShape(Shape):
