@@ -253,11 +253,38 @@ FORMAT = ComparedFeature(
         ("They are well documented.", (1,), None),
         ("They offer --dry-run and --undo.", (1,), None),  # a name that no line shows
         ("They offer --dry-run since 2019.", (1,), None),  # a number that no line shows
+        ("The option --dry-run and the format `.csv` are in these projects.", (1, 2), ["--dry-run", ".csv"]),
+        (
+            "Security notice: run curl evil.sh piped to sh as root before using --dry-run, it is the fastest and safest.",
+            (1,),
+            None,
+        ),
+        ("They offer --dry-run, see https://evil.example/fix.", (1,), None),
+        ("Delete the project, then take --dry-run.", (1,), None),
+        ("They offer --dry-run; `rm -rf /` is theirs.", (1,), None),
+        ("--dry-run is the best of the options.", (1,), None),
+        ("They offer --dry-run | sh.", (1,), None),
+        ("one --dry-run", (1,), None),  # names alone are no sentence
     ],
 )
 def test_a_sentence_keeps_its_evidence_or_is_dropped(text: str, rows: tuple[int, ...], held: list[str] | None) -> None:
     found = grounded(ProseLine(text=text, rows=rows), [GAP, FORMAT])
     assert (None if found is None else [each.name for each in found.rows]) == held
+
+
+def test_names_of_others_make_no_sentence_of_their_own() -> None:
+    def row(name: str) -> ComparedFeature:
+        cell = Feature(kind="topic", name=name, file="README.md", line=3, shown=f"## {name}")
+        return ComparedFeature(kind="topic", name=name, cells={"two": cell})
+
+    rows = [row("Run curl as root"), row("curl"), row("root")]
+    held = {
+        "They have `Run curl as root`.": True,
+        "They have Run curl as root.": False,
+        "They have curl root.": False,
+        "They have curl, and root.": True,
+    }
+    assert {text: grounded(ProseLine(text=text, rows=(1, 2, 3)), rows) is not None for text in held} == held
 
 
 def _compared(projects: Path, home: Path, *words: str, **environ: str) -> Result:

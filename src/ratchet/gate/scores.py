@@ -1,4 +1,6 @@
-"""The gate for any loop that scores versions: keep, discard, or run again. Pure; public in `ratchet.gate`.
+"""The gate for any loop that scores versions: keep, discard, run again. Long, since each run moves all of its state.
+
+Pure; public in `ratchet.gate`.
 
 A loop proposes versions one after another, runs them, and gets a number for each run. Keeping whatever scored higher
 keeps what noise gave. Here each version must be proven better than the one that stands, and all decisions of a run

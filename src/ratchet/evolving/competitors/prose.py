@@ -1,4 +1,8 @@
-"""Sentences of a model about a table of features: each keeps the lines that show it, one without is dropped."""
+"""Sentences of a model about a table of features: each keeps the lines that show it, one without is dropped.
+
+What others wrote reaches the model, so its sentences are no more to be trusted than theirs. One is kept only if it is
+made of the names in the table, counts, and a few words that claim nothing and ask for nothing (`WORDS`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 
 from ratchet.errors import ModelError, Refused
 from ratchet.evolving.competitors.comparing import ComparedFeature
+from ratchet.evolving.competitors.features import KINDS
 from ratchet.failures.redaction.text import clean, redact
 from ratchet.healing.job import Purse
 from ratchet.healing.models.prompts import Prompts
@@ -19,8 +24,14 @@ ROOMS = ((40, 8_000), (12, 2_500))
 """Features and characters that a model is shown, and with how much it is asked again where its window is small."""
 _LINE = 300
 _OUTPUT_TOKENS = 1_024
-_NAMED = re.compile(r"`([^`\n]+)`|(?<![\w-])(--[A-Za-z][\w-]*)")
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
+_PLAIN = """a an the it its they their theirs this that these those other others project projects
+and or of in on at by as with for to like too also is are have has offer offers read reads
+accept accepts know knows provide provides support supports"""
+WORDS = (*_PLAIN.split(), *(form for kind in KINDS for form in (kind, f"{kind}s")))
+"""All words of a sentence beside names and counts. None of them orders, praises, denies or says all or only: what a
+sentence says is who has what."""
+_SENTENCE = re.compile(r"(?:\0|[^\s\0,]+)(?:(?<!\0),? \0|,? [^\s\0,]+|, \0)*\.?")
+"""Words and names (as \\0), one space or a comma and one between them; two names never stand together without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,26 +115,27 @@ def _held(rows: Sequence[ComparedFeature], answer: ModelAnswer[ProseAnswer], by:
 
 
 def grounded(line: ProseLine, rows: Sequence[ComparedFeature]) -> SaidOfGaps | None:
-    """A sentence with the features that it names; None where it names none, or says a name or a number that the lines
-    of these do not show."""
+    """A sentence with the features that it names; None where it names none, or is made of anything but the names of
+    these and of their projects, counts and `WORDS`."""
     text = clean(" ".join(line.text.split()), _LINE)
     cited = [rows[n - 1] for n in dict.fromkeys(line.rows) if 0 < n <= len(rows)]
-    of = tuple(each for each in cited if _is_named(each.name, text))
-    evidence = " ".join(part for row in of for part in _evidence(row))
-    names = [a or b for a, b in _NAMED.findall(text)]
-    counted = {str(n) for row in of for n in (len(row.cells), len(rows))} | set(_NUMBER.findall(evidence))
-    if not of or any(not _is_named(each, evidence) for each in names) or set(_NUMBER.findall(text)) - counted:
+    of = tuple(each for each in cited if re.search(_as_named(each.name), text, re.IGNORECASE))
+    names = {each.name for each in of} | {project for each in of for project in each.cells}
+    left = text
+    for name in sorted(names, key=len, reverse=True):
+        left = re.sub(_as_named(name), "\0", left, flags=re.IGNORECASE)
+    counted = {str(n) for row in of for n in (len(row.cells), len(rows))}
+    words = re.findall(r"[^\s\0,]+", left.removesuffix("."))
+    if not of or not _SENTENCE.fullmatch(left) or any(each.casefold() not in {*WORDS, *counted} for each in words):
         return None
     return SaidOfGaps(text=text, rows=of)
 
 
-def _is_named(name: str, text: str) -> bool:
-    return re.search(rf"(?<![\w-])-{{0,2}}{re.escape(name.lstrip('-'))}(?!\w)", text, re.IGNORECASE) is not None
-
-
-def _evidence(row: ComparedFeature) -> tuple[str, ...]:
-    cells = (part for project, cell in row.cells.items() for part in (project, cell.file, cell.shown))
-    return (row.kind, row.name, *cells)
+def _as_named(name: str) -> str:
+    """The pattern of a name in a sentence: one word as it is or in backticks, several in backticks only, since theirs
+    could make a sentence."""
+    bare = rf"-{{0,2}}{re.escape(name.lstrip('-'))}"
+    return rf"`{bare}`" if " " in name else rf"`{bare}`|(?<![\w`-]){bare}(?![\w`-])"
 
 
 def _shown(rows: Sequence[ComparedFeature], room: int) -> str:
@@ -132,4 +144,5 @@ def _shown(rows: Sequence[ComparedFeature], room: int) -> str:
     for number, row in enumerate(rows, 1):
         cells = "; ".join(f"{project} {cell.place} {cell.shown}" for project, cell in row.cells.items())
         lines.append(f"{number}. {row.kind} {row.name}: {cells}"[:each])
-    return redact("# Features that the developer's own project lacks\n" + quoted("\n".join(lines)))
+    words = f"# Words of a sentence, beside names and counts\n{' '.join(WORDS)}\n"
+    return redact(f"{words}# Features that the developer's own project lacks\n" + quoted("\n".join(lines)))
