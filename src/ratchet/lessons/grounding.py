@@ -62,10 +62,14 @@ def answers(
 
 
 def _is_of_tool(lesson: Mapping[str, object], message: str, tool: str) -> bool:
-    """Tell whether a lesson that warns of a tool met that tool: as what ran, or named by the error where that is not
-    known. What the tool said when it failed says nothing of others."""
+    """Tell whether a lesson that warns of a tool met that tool: as what ran, or, where that is not known, named by the
+    error or known by its very words. Words like them say nothing of other tools."""
     _, warns, of = str(lesson.get("group") or "").partition("step never ")
-    return not warns or (tool == of if tool else names(message, of))
+    if tool or not warns:
+        return not warns or tool == of
+    from ratchet.failures.signature import template_of
+
+    return names(message, of) or template_of(message) == lesson.get("when_text")
 
 
 def _words(lesson: Mapping[str, object], name: str) -> list[str]:

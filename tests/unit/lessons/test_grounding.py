@@ -80,10 +80,12 @@ def test_the_folder_is_spoken_of_only_where_a_relative_path_failed_in_a_shell(
         ("mcp__ide__run", "TypeError: parse is not a function", True),
         ("mcp__ide__list", "TypeError: parse is not a function", False),
         ("Bash", "TypeError: parse is not a function", False),
-        ("", "TypeError: parse is not a function", False),
+        ("", "TypeError: read is not a function", False),
+        ("", "TypeError: parse is not a function", True),
         ("", "mcp__ide__run: TypeError: parse is not a function", True),
         ("", "mcp__ide__run_all: TypeError: parse is not a function", False),
     ],
 )
 def test_a_tool_that_never_worked_is_warned_of_at_that_tool_only(tool: str, message: str, said: bool) -> None:
-    assert answers({"rule": "never", "group": "step never mcp__ide__run"}, message=message, tool=tool) is said
+    lesson = {"rule": "never", "group": "step never mcp__ide__run", "when_text": "TypeError: parse is not a function"}
+    assert answers(lesson, message=message, tool=tool) is said

@@ -397,7 +397,8 @@ def test_a_lesson_of_a_project_is_told_with_the_project(store: Store) -> None:
 
 
 def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None:
-    said = "TypeError: (3 , parser.default) is not a function"
+    said = "TypeError: (0 , import_dist.default) is not a function"
     text = "Do not call `mcp__ide__run`: it has not worked here once. Reach the goal another way."
     remember(store, "never", said, group="step never mcp__ide__run", rule="never", tool="mcp__ide__run", text=text)
-    assert recall(store, said).abstained
+    assert recall(store, "TypeError: (3 , parser.default) is not a function").abstained
+    assert [each.text for each in recall(store, said).lessons] == [text]
