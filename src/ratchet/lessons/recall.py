@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from ratchet.failures.diagnostics import keys_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import prose
@@ -227,8 +228,11 @@ def candidates(
 ) -> tuple[list[Row], dict[str, Match]]:
     """Rows that share the rarest features, and those with the signature of the text or one of its pattern; the latter
     by id."""
-    signature = sign(kind_of(text), asked.template)
-    exact = store.find("lessons", {**where, "signature": signature}).rows
+    kind = kind_of(text)
+    signature = sign(kind, asked.template)
+    # A lesson's own headline, as it is printed, has lost what told its kind.
+    named: list[Json] = [sign(each, asked.template) for each in (KINDS if kind == "other" else (kind,))]
+    exact = store.find("lessons", {**where, "signature": ("in", named)}).rows
     pattern = (store.get("signatures", signature) or {}).get("pattern")
     sibling = store.find("lessons", {**where, "pattern": pattern}).rows if pattern else []
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS

@@ -402,3 +402,9 @@ def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None
     remember(store, "never", said, group="step never mcp__ide__run", rule="never", tool="mcp__ide__run", text=text)
     assert recall(store, "TypeError: (3 , parser.default) is not a function").abstained
     assert [each.text for each in recall(store, said).lessons] == [text]
+
+
+def test_the_line_that_is_printed_for_a_lesson_finds_it(store: Store) -> None:
+    said = "nilerr: error is not nil (line 3) but it returns nil"
+    remember(store, "finding", said, kind="code_error", signature=sign("code_error", template_of(said)))
+    assert [each.match for each in recall(store, said.replace("3", "7")).lessons] == ["exact"]
