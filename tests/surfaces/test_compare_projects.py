@@ -342,6 +342,15 @@ def test_a_files_name_writes_nothing_into_a_plan(tmp_path: Path, home: Path) -> 
     assert (step.do, step.check) == ("Add the option --dry-run.", ())
 
 
+def test_environments_and_hidden_folders_are_no_part_of_a_project(tmp_path: Path) -> None:
+    for place in ("mine", "other", "other/env/lib", "other/.tox"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "cli.py").write_text(f'p.add_argument("--{place.rpartition("/")[2].strip(".")}")\n')
+    (tmp_path / "other" / "env" / "pyvenv.cfg").touch()
+    table = compare_projects(tmp_path / "mine", [str(tmp_path / "other")])
+    assert [each.name for each in table.gaps] == ["--other"]
+
+
 def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     blob = tmp_path / "blob"
@@ -356,7 +365,7 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     name = git("hash-object", "-w", str(blob))
     tree = git("mktree", said=b"".join(b"100644 blob %s\tf%05d.md\n" % (name.encode(), n) for n in range(100)))
     git("update-ref", "refs/heads/main", git("commit-tree", tree, "-m", "a"))
-    with pytest.raises(Refused, match="more than 64 MiB of such files: clone it and name a part of it"):
+    with pytest.raises(Refused, match="more than 64 MiB of code and docs: name a folder that is a part"):
         compare_projects(tmp_path / "mine", [str(bare)])
 
 

@@ -124,7 +124,9 @@ class RemoteLimits:
 
     def refusal(self, place: str) -> Refused:
         """The error where all of it together is too large."""
-        return Refused(f"{place} holds more than {self.total >> 20} MiB of such files: clone it and name a part of it")
+        return Refused(
+            f"{place} holds more than {self.total >> 20} MiB of code and docs: name a folder that is a part of it"
+        )
 
 
 def remote_texts(

@@ -27,7 +27,7 @@ PROSE_S = 120.0  # a table is not worth a longer wait
 _READ = re.compile(
     r"\.(?:py|[cm]?[jt]sx?|go|rs|md|mdx|rst)$|(?:^|/)(?:" + "|".join(map(re.escape, NAMES)) + ")$", re.ASCII
 )
-_PRUNED = frozenset((".git", ".venv", "venv", "node_modules", "dist", "build", "target", "__pycache__", "vendor"))
+_PRUNED = frozenset(("node_modules", "dist", "build", "target", "__pycache__", "vendor"))  # and what is hidden
 _NAMED = re.compile(r"([A-Za-z0-9][\w.-]{0,40})=(.+)")
 _ADDRESS = re.compile(r"(?:https|ssh)://\S+|[\w.-]+@[\w.-]+:\S+")
 
@@ -133,7 +133,10 @@ def _on_disk(root: Path) -> Mapping[str, bytes]:
     found: dict[str, bytes] = {}
     total = 0
     for folder, folders, names in os.walk(root):
-        folders[:] = sorted(each for each in folders if each not in _PRUNED)
+        folders[:] = sorted(each for each in folders if each not in _PRUNED and not each.startswith("."))
+        if "pyvenv.cfg" in names:  # an environment, whatever it is called
+            folders[:] = []
+            continue
         for name in sorted(names):
             path = Path(folder, name)
             inside = path.relative_to(root).as_posix()
