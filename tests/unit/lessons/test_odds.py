@@ -59,7 +59,7 @@ def test_two_circumstances_that_always_come_together_are_not_counted_twice() -> 
 
 
 def test_a_command_that_never_ran_gets_the_mean_of_the_commands_each_counting_once() -> None:
-    cells = [counted("ls", "", 1000, 0), *(counted(f"tool{n}", "", 4, 2) for n in range(20))]
+    cells = [counted("ls", "", 1000, 0), *(counted(f"tool{n}", "", 20, 10) for n in range(20))]
     chance = Odds(cells, sessions=10).chance("Bash", "new", ())
     assert chance is not None
     assert (chance.runs, chance.heads) == (0, 21)
