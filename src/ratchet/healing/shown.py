@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from difflib import SequenceMatcher
-from itertools import zip_longest
 
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.patches import file_diff
@@ -50,17 +48,17 @@ def _hidden_lines(text: str) -> dict[str, str]:
     if redacted == text:
         return {}
     old, new = text.split("\n"), redacted.split("\n")
+    kept = frozenset(new)
+    pairs: Iterable[tuple[str, str]] = (
+        zip(old, new, strict=True)
+        if len(old) == len(new)
+        else ((line, line if line in kept else redact(line)) for line in old)
+    )
     found: dict[str, str] = {}
-    for line, shown in zip(old, new, strict=True) if len(old) == len(new) else _paired(old, new):
+    for line, shown in pairs:
         bare, seen = line.strip(), shown.strip()
         if bare != seen and any(map(str.isalnum, bare)):  # a bracket alone is no secret
             found[bare] = seen or _HIDDEN
+        elif line not in kept:  # one of several that became one
+            found[bare] = _HIDDEN
     return found
-
-
-def _paired(old: list[str], new: list[str]) -> Iterable[tuple[str, str]]:
-    """Lines with what became of them, where several lines became one."""
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            gone = old[i1:i2]
-            yield from zip_longest(gone, new[j1:j2][: len(gone)], fillvalue=_HIDDEN)

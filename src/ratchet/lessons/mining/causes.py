@@ -367,7 +367,9 @@ def _wrapped(failed: ToolCall, piece: Piece) -> Remedy | None:
         return None
     ran, written = was.raw.split(), piece.raw.split()
     prefix = written[: -len(ran)]
-    if written[-len(ran) :] != ran or not all(map(_RUNNER_WORD.fullmatch, prefix)) or prefix[:1] in _NO_RUNNERS:
+    if written[-len(ran) :] != ran or not prefix or prefix[0] in _NO_RUNNERS:
+        return None
+    if not all(map(_RUNNER_WORD.fullmatch, prefix)):
         return None
     bound = bindings(
         failed.message, was.raw, failed.target if failed.head in programs.TEST_RUNNERS else "", failed.project
@@ -381,7 +383,7 @@ def _wrapped(failed: ToolCall, piece: Piece) -> Remedy | None:
 _BROUGHT_BY_RUNNERS = frozenset(
     ("dependency_missing", "tool_not_found", "resource_missing", "permission", "code_error")
 )
-_NO_RUNNERS = ([], *([name] for name in ("sudo", "doas", "timeout", "time", "nice", "nohup", "env", "xargs")))
+_NO_RUNNERS = frozenset(("sudo", "doas", "timeout", "time", "nice", "nohup", "env", "xargs"))
 _RUNNER_WORD = re.compile(r"[\w./@:+-]+")  # no variable, and no other command before it
 
 
