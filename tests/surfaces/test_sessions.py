@@ -220,8 +220,8 @@ def test_a_project_may_be_meant_by_its_name(learnt: Path, tmp_path: Path) -> Non
     ran(learnt, *listed, "elsewhere", folder=tmp_path, code=3)
     assert "No session fits" in ran(learnt, "sessions", "list", "--project", str(tmp_path))
     by_name = ran(learnt, "predict", "--project", "shop", "make build", folder=tmp_path)
-    assert "--project FOLDER" not in by_name
-    assert f"--project FOLDER                where it is not about {tmp_path}" in " ".join(
+    assert "--project NAME" not in by_name
+    assert f"--project NAME                  where it is not about {tmp_path}; known are {SHOP}" in " ".join(
         ran(learnt, "predict", "make build", folder=tmp_path).split("\n")
     )
 

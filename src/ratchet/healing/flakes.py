@@ -14,9 +14,10 @@ from ratchet.healing.episode import Flake, RunnerCounts, Verdict
 Again = Callable[[Sequence[str]], Verdict]
 """Run the check of the untouched files again: of these tests only, in this order; of all, as it stands, for none."""
 
-_FIRST, _QUIET, _UNNAMED = 3, 6, 2
+_FIRST, _QUIET, _UNNAMED = 3, 8, 2
 """Runs in a row that tell nothing new, after which one stops: where no flake was told yet (one that fails half the time
-is missed once in 8), where there are some, so that there may be more, and where a check does not name its tests."""
+is missed once in 8), where there are some, so that there may be more (once in 256), and where a check does not name its
+tests."""
 WHOLE = "the check"
 """Stands for a test where a check does not name its tests."""
 _MOST_RUNS = 30
@@ -46,8 +47,8 @@ class _Repeats:
 def told_apart(first: Verdict, again: Again, may_go_on: Callable[[], bool], quiet: int = 0) -> tuple[Flake, ...]:
     """Repeat a check that fails until `quiet` runs in a row tell of no other flake (0: some); return all of them.
 
-    In turn the failing tests alone, which costs little, the check as it stands, and all tests in the other order: so
-    those are told, too, which happened to pass.
+    In turn the failing tests alone, which costs little, the check as it stands, and all tests in the other order. Once
+    a flake is told, all tests each time: so those are told, too, which happened to pass.
     """
     tests = first.tests
     named = [name for name in tests.failed_ids if "::" in name] if tests is not None else []
@@ -57,12 +58,13 @@ def told_apart(first: Verdict, again: Again, may_go_on: Callable[[], bool], quie
     runs.add(tests)
     everything = [*tests.passed_ids, *named]
     backwards = everything[::-1] if len(everything) <= _MOST_NAMED else []
-    plans = [named, [], backwards]
+    plans = ([named, [], backwards], [[], backwards])
     since, known = 0, 0
     for at in range(_MOST_RUNS):
         if since >= (quiet or (_QUIET if known else _FIRST)) or not may_go_on():
             break
-        told = again(plans[at % len(plans)]).tests
+        plan = plans[known > 0]
+        told = again(plan[at % len(plan)]).tests
         if told is not None:
             runs.add(told)
         since = since + 1 if len(runs.flakes()) == known else 0
