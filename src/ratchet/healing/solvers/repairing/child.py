@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
+from .effects import EffectTracer
 from .tracing import Tracer
 from .waiting import waited_s
 
@@ -61,7 +62,7 @@ class ForkedRun:
     """Run these alone, if any are named."""
     writes: bool = False
     """Keep what is compiled: the files are those of the project."""
-    tracer: Tracer | None = None
+    tracer: Tracer | EffectTracer | None = None
     call: Callable[[], object] | None = None
     """Called in place of the tests; what it returns is told."""
     holding: Callable[[], ForkedRun] | None = None

@@ -22,6 +22,7 @@ from .program import Program, SourceEdit
 from .recollection import trust
 from .repeating import repeated
 from .server import UNFINISHED, ForkServer, RunReport
+from .sieve import Sieve
 from .spectrum import Place
 from .swapping import Swap, swaps_of
 from .transplanting import Transplants
@@ -249,7 +250,9 @@ class RepairSearch:
                 imported=self._imported,
             )  # fmt: skip
 
-        state.untried = Untried(program_of, suspect, rank, self._server.deadline)
+        sift = Sieve(self._server, state.programs).sifted
+        seen = bool(located.suspicion) and not state.marks and self._wanted.order == "best"
+        state.untried = Untried(program_of, suspect, rank, self._server.deadline, *([sift] if seen else []))
 
     # -- one candidate -------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .child import ForkedRun, InChild, killed
+from .effects import EffectTracer, Probe
 from .keeping import UNFIT, Begun, LoadedProcess, held
 from .swapping import Swap
 from .tracing import Tracer
@@ -27,6 +28,7 @@ _READ = 1 << 18
 _KEPT = 64_000_000  # bytes of what one child says
 _LOADING_S = 60.0
 _BESIDE_S = 10.0
+_PROBED, _PROBED_S, _PROBING_S = 6, 1.0, 20.0  # failing tests, time of each, and of all
 _COLLECTED_S = 0.5  # for a report that may lie there already
 _BEGUN = 1_000_000_000  # seconds: from here on every content of a file has a time of its own
 
@@ -123,6 +125,13 @@ class ForkServer:
         wall_s = wider_s or 60.0
         return self._run(files, tracer=tracer, each_s=2.0 if trace else 0.7, wall_s=wall_s, wider=wider_s > 0)
 
+    def vain(self, files: Mapping[str, bytes], probes: Sequence[tuple[str, Probe]]) -> Mapping[str, Collection[int]]:
+        """Numbers of the probes, each with its file, that change nothing for a failing test, or raise, by test."""
+        some = frozenset(self.first[:_PROBED])
+        report = self._run(files, tracer=EffectTracer(probes), only=some, each_s=_PROBED_S, wall_s=_PROBING_S)
+        found = report.trace.get("vain")
+        return {str(test): frozenset(numbers) for test, numbers in found.items()} if isinstance(found, dict) else {}
+
     def beside(self, files: Mapping[str, bytes], names: Collection[str]) -> RunReport:
         """Tests that lie beside those of the check, by their names, as far as there is time for them."""
         return self._run(files, only=frozenset(names), wider=True, each_s=2.0, cpu_s=_BESIDE_S, wall_s=3 * _BESIDE_S)
@@ -212,7 +221,7 @@ class ForkServer:
         hopeless: bool = False,
         cpu_s: float = 10.0,
         each_s: float = 0.0,
-        tracer: Tracer | None = None,
+        tracer: Tracer | EffectTracer | None = None,
         wider: bool = False,
         only: frozenset[str] = frozenset(),
         call: Callable[[], object] | None = None,

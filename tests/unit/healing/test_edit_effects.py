@@ -1,0 +1,153 @@
+"""What an edit would change for a failing test, told by looking at one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from ratchet.healing.solvers.repairing.effects import EffectTracer, Probe, Prober
+from ratchet.healing.solvers.repairing.ordering import Ranked, ranked
+from ratchet.healing.solvers.repairing.program import Program, SourceEdit, applied
+from ratchet.healing.solvers.repairing.templates import edits
+from ratchet.healing.solvers.repairing.untried import Untried
+
+SOURCE = """\
+LIMIT = 3
+
+
+def kept(items, extra=None):
+    found = []
+    for item in items:
+        if item > LIMIT:
+            found.append(item)
+    total = len(found)
+    return total
+"""
+
+
+def looked_at(folder: Path, call: str) -> dict[str, str]:
+    """New text -> "vain" or "felt", for the edits that a look can tell of while `call` runs as a test."""
+    path = folder / "kept.py"
+    path.write_text(SOURCE)
+    program = Program("kept.py", SOURCE.encode())
+    prober = Prober(program)
+    probes: list[tuple[SourceEdit, Probe]] = [
+        (edit, probe) for edit in edits(program, lambda _: True) if (probe := prober.probe(edit)) is not None
+    ]
+    tracer = EffectTracer([(str(path), probe) for _, probe in probes])
+    space: dict[str, object] = {}
+    exec(compile(SOURCE, str(path), "exec"), space)
+    tracer.taken("")
+    tracer.start()
+    try:
+        eval(call, space)
+    except TypeError:
+        pass
+    finally:
+        tracer.stop()
+    tracer.taken("test")
+    seen = tracer.seen()["vain"]
+    assert isinstance(seen, dict)
+    vain = set(seen["test"])
+    found: dict[str, str] = {}
+    for number, (edit, _) in enumerate(probes):
+        found[applied(SOURCE, (edit,))] = "vain" if number in vain else "felt"
+    return found
+
+
+def with_line(old: str, new: str) -> str:
+    assert SOURCE.count(old) == 1
+    return SOURCE.replace(old, new)
+
+
+def test_a_condition_that_comes_out_as_before_is_vain_and_one_that_does_not_is_felt(tmp_path: Path) -> None:
+    told = looked_at(tmp_path, "kept([1, 5])")
+    assert told[with_line("item > LIMIT", "item >= LIMIT")] == "vain"
+    assert told[with_line("item > LIMIT", "item < LIMIT")] == "felt"
+    (tmp_path / "other").mkdir()
+    told = looked_at(tmp_path / "other", "kept([1, 3, 5])")
+    assert told[with_line("item > LIMIT", "item >= LIMIT")] == "felt"
+
+
+def test_a_name_that_nothing_was_bound_to_yet_is_vain_and_one_that_is_bound_is_felt(tmp_path: Path) -> None:
+    told = looked_at(tmp_path, "kept([1, 5])")
+    assert told[with_line("if item > LIMIT", "if total > LIMIT")] == "vain"
+    assert told[with_line("total = len(found)", "total = len(items)")] == "felt"
+    assert told[with_line("return total", "return item")] == "felt"
+
+
+def test_a_case_whose_condition_never_holds_is_vain(tmp_path: Path) -> None:
+    told = looked_at(tmp_path, "kept([1, 5])")
+    cases = {
+        text: how for text, how in told.items() if "    if not items:\n        return" in text and "total = " in text
+    }
+    cases = {text: how for text, how in cases.items() if text.index("if not") < text.index("total = ")}
+    assert cases
+    assert set(cases.values()) == {"vain"}
+
+
+def test_of_lines_that_no_test_met_and_of_what_is_run_at_import_nothing_is_told(tmp_path: Path) -> None:
+    told = looked_at(tmp_path, "kept([])")
+    assert told[with_line("LIMIT = 3", "LIMIT = 4")] == "felt"
+    assert told[with_line("item > LIMIT", "item >= LIMIT")] == "felt"
+
+
+def test_looking_uses_up_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "kept.py"
+    path.write_text(SOURCE)
+    program = Program("kept.py", SOURCE.encode())
+    prober = Prober(program)
+    probes = [
+        (str(path), probe) for edit in edits(program, lambda _: True) if (probe := prober.probe(edit)) is not None
+    ]
+    space: dict[str, object] = {}
+    exec(compile(SOURCE, str(path), "exec"), space)
+    tracer = EffectTracer(probes)
+    tracer.taken("")
+    tracer.start()
+    try:
+        answer = eval("kept(iter([1, 5, 7]))", space)
+    finally:
+        tracer.stop()
+    assert answer == 2
+
+
+def orders(sift: bool) -> tuple[list[SourceEdit], list[SourceEdit]]:
+    program = Program("kept.py", SOURCE.encode())
+    suspect = {("/p/kept.py", line): 1.0 for line in range(1, 11)}
+
+    def rank(found: Sequence[SourceEdit]) -> list[Ranked]:
+        return ranked(found, suspect, [], root="/p")
+
+    def is_vain(one: Ranked) -> bool:
+        return "LIMIT" in one.edit.text
+
+    def sifted(found: Sequence[Ranked]) -> tuple[Sequence[Ranked], Sequence[Ranked]]:
+        return [one for one in found if not is_vain(one)], [one for one in found if is_vain(one)]
+
+    given: Iterator[Ranked] = Untried(lambda _: program, suspect, rank, float("inf"), *([sifted] if sift else []))
+    every = list(given)
+    return [one.edit for one in every], [one.edit for one in every if is_vain(one)]
+
+
+def test_what_is_vain_comes_last_and_everything_comes_once() -> None:
+    plain, _ = orders(sift=False)
+    order, vain = orders(sift=True)
+    assert vain
+    assert order[-len(vain) :] == vain
+    assert sorted(map(repr, order)) == sorted(map(repr, plain))
+    assert [each for each in order if each not in vain] == [each for each in plain if each not in vain]
+
+
+@pytest.mark.parametrize("text", ["(lambda: item)()", "[item for item in items]", "found.pop()"])
+def test_what_may_have_effects_is_not_evaluated(text: str) -> None:
+    program = Program("kept.py", SOURCE.encode())
+    start = SOURCE.index("len(found)")
+    edit = SourceEdit(
+        path="kept.py", start=start, end=start + len("len(found)"), text=text, family="x", lines=(9, 9), shape="",
+        function="kept", before="len(found)",
+    )  # fmt: skip
+    probe = Prober(program).probe(edit)
+    assert probe is None or probe.value is None
