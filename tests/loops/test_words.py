@@ -251,3 +251,23 @@ def test_a_coding_agent_plans_where_it_is_the_hands(home: Path, shop: Path) -> N
         assert found["steps"][0]["do"] == "discount"
     finally:
         agent.unlink()
+
+
+def test_a_model_whose_check_imports_what_nobody_has_or_looks_at_nothing_is_told_so(home: Path, shop: Path) -> None:
+    """As small models write them: a module named after the prompt, and a copy of the files within the check."""
+    made_up = "import file_shop; assert file_shop.total([200], 10) == 180"
+    copied = f"{SHOP}\nassert total([200], 10) == 180, total([200], 10)"
+    wrong = steps(("Discount.", program(made_up)), ("Discount.", program(copied)))
+    asked_for = steps(
+        ("Take the discount off.", program(DISCOUNT)),
+        ("Make the module coupons.", program("from coupons import half; assert half(4) == 2")),
+    )
+    with ModelServer(wrong, asked_for) as server:
+        only = ("run", "10 percent off 200 is 180", "--in", str(shop), "--solver", "model", "--plan-only")
+        ran = ratchet(home, *only, server=server)
+        told = server.asked[1].text
+    assert "imports file_shop, which is not there" in told
+    assert "fails in the same way when no file can be read" in told
+    assert [each.now for each in plan_of(ran.stdout).steps if each.check][:1] == [""]  # a remark says what it does now
+    assert "from coupons import half" in ran.stdout
+    assert "left out" not in ran.stdout

@@ -102,7 +102,9 @@ class ModelPlanner:
 
     def _one_check(self, text: str, ground: PlannerGround, turn: int) -> PlannerAnswer:
         rules = ground.prompts.text("plan_check")
-        asked = Question(shape=str, text=text, rules=rules, temperature=0.2, seed=turn, output_tokens=_CHECK_TOKENS)
+        asked = Question(
+            shape=str, text=text, rules=rules, temperature=0.2 * turn, seed=turn, output_tokens=_CHECK_TOKENS
+        )
         answer = self._model.ask(asked, ground.purse)
         edits = in_fences(answer.value or "", {}, only="check.py")
         if not edits:

@@ -26,18 +26,22 @@ from ratchet.sandbox.command import Limits
 
 log = logging.getLogger(__name__)
 
-ROUNDS = 3
-"""Answers that a planner may give: after the first, it is told what its checks did."""
+ROUNDS, PLAIN_ROUNDS = 3, 2
+"""Answers that a planner may give: after the first, it is told what its checks did; the last of these, and one more,
+are asked for one program where no plan came."""
 ROOMS = (16_000, 6_000, 2_500)
 """Characters of the files shown: a usual window, a small one, and a local model's with 4,096 tokens."""
 _CANNOT_START = (126, 127)
 _PATHS_SHOWN, _DIFF_SHOWN, _SAID = 80, 4_000, 200
+_MOST_SPOILED, _UNREADABLE = 2_000, b"\0"  # files spoiled to see whether a check looks at any; no text of a language
 _OWN_FAULT = re.compile(
-    r'File "<string>", line \d+[^\n]*\n(?:(?!\s*File ")[^\n]*\n)*\s*(?:SyntaxError|IndentationError|NameError):'
+    r'File "<string>", line \d+[^\n]*\n(?:(?!\s*File ")[^\n]*\n)*\s*(?:SyntaxError|IndentationError|NameError'
+    r"|TypeError: 'module' object is not callable)"
     r"|^(?:sh|/bin/sh): (?:\d+|line \d+|-c)[^\n]*(?i:syntax error|unterminated|unexpected)",
     re.MULTILINE,
 )
 """A check that fails by its own text: the shell cannot read it, or the innermost frame of its program is its own."""
+_FRAME = re.compile(r'^  File "([^"\n]{1,400})", line \d', re.MULTILINE)
 _NO_MODULE = re.compile(r"No module named '([A-Za-z_][\w.]{0,200})'")
 _FILE = re.compile(r"(?!/|\.\./)[\w@%+./-]{1,200}\.\w{1,8}")
 KEEP_PASSING = "What passed before still passes."
@@ -120,9 +124,9 @@ class Planning:
         objections: list[str] = []
         rooms = iter(ROOMS)
         room, plan, turn = next(rooms), None, 0
-        while turn < ROUNDS and not self._ground.purse.cancelled():
+        while turn < (ROUNDS if plan else ROUNDS + PLAIN_ROUNDS - 1) and not self._ground.purse.cancelled():
             self._ground.note(f"asking {planner.name} for a plan")
-            plainly = plan is None and turn == ROUNDS - 1
+            plainly = plan is None and turn >= ROUNDS - 1
             answer = self._answer(planner, self._text(room, objections, plainly=plainly), turn, plainly=plainly)
             if answer.less and (smaller := next(rooms, 0)):
                 room = smaller
@@ -165,6 +169,7 @@ class Planning:
         for proposed in answer.plan.steps[:MOST_STEPS]:
             try:
                 step, wrong = self._tried(_step_of(proposed.do, proposed.check))
+                wrong = wrong or self._made_up(step)
             except UsageError as error:
                 step, wrong = PlanStep(do=""), str(error)
             if wrong:
@@ -206,9 +211,35 @@ class Planning:
         if ran_nothing(verdict.output) or verdict.killed:
             return step, f"`{shown}` shows nothing: {verdict.reason or 'no test was run'}"
         missing = [] if verdict.passed else self._missing(step, verdict.output)
-        if missing and self._try(step, empty=missing).passed:
+        if missing and self._try(step, missing).passed:
             return step, f"`{shown}` passes with an empty {missing[0]}: let it say what that must do"
+        if not verdict.passed and not missing and self._looks_at_nothing(step, verdict):
+            return step, f"`{shown}` fails in the same way when no file can be read: let it import what is to be done"
         return _after(step, verdict), ""
+
+    def _looks_at_nothing(self, step: PlanStep, verdict: Verdict) -> bool:
+        """Tell whether a program within the check fails whatever the files hold: small models copy them into it."""
+        frames = _FRAME.findall(verdict.output)
+        named = _FILE.findall(check_text(step.check))
+        if not frames or frames[-1] != "<string>" or any(self._is_there(each) for each in named):
+            return False
+        paths = survey.listing(self._ground.workspace, self._ground.sandbox, self._ground.limits)
+        return len(paths) <= _MOST_SPOILED and self._try(step, paths, _UNREADABLE).reason == verdict.reason
+
+    def _made_up(self, step: PlanStep) -> str:
+        """Object to a check whose module is not there and is named by nobody: it fails whatever is done."""
+        if step.now != "fails" or not (found := _NO_MODULE.search(step.said)):
+            return ""
+        name = found[1].rpartition(".")[2]
+        if name not in check_text(step.check):
+            return ""
+        asked = f"{self._episode.wish}\n{self._episode.task.instruction}\n{step.do}"
+        if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", asked, re.IGNORECASE):
+            return ""
+        return (
+            f"`{check_text(step.check)}` imports {found[1]}, which is not there and which the step does not say to "
+            "make: import what the files hold"
+        )
 
     def _missing(self, step: PlanStep, output: str) -> list[str]:
         """Files that a check runs or imports, and that are not there."""
@@ -225,12 +256,12 @@ class Planning:
             return True
         return True
 
-    def _try(self, step: PlanStep, *, empty: Sequence[str] = ()) -> Verdict:
-        """The verdict of one check on a copy of the files as they are, with these `empty` ones beside them."""
+    def _try(self, step: PlanStep, other: Sequence[str] = (), content: bytes = b"") -> Verdict:
+        """The verdict of one check on a copy of the files as they are, but for those `other` ones of this content."""
         ground = self._ground
         copy = ground.workspace.fork(self._token)
-        for path in empty:
-            copy.write(path, b"", mode=0o755)
+        for path in other:
+            copy.write(path, content, mode=0o755)
         task = for_step(self._episode.task, step)
         limits = replace(ground.limits, wall_s=min(ground.limits.wall_s, max(1.0, ground.purse.seconds_left() / 4)))
         try:
@@ -252,8 +283,8 @@ class Planning:
         may = frozenset(path for path in order if not is_test(path))
         files = survey.shown(self._ground.workspace, order, said, room, may_change=may)
         parts = [] if plainly else ["# Files\n" + quoted("\n".join(paths[:_PATHS_SHOWN]))]
-        parts += [f"# File {each.path}\n{quoted(each.text)}" for each in files]
-        if episode.task.steps:
+        parts += [f"# {each.path}\n{quoted(each.text)}" for each in files]
+        if episode.task.steps and not plainly:
             done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)
             first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
             parts.append(f"# What was done before\n{first}{done}\n{quoted(cap(seen.shown, _DIFF_SHOWN))}")
@@ -266,7 +297,7 @@ class Planning:
             told = "\n".join(f"- {cap(each, 400)}" for each in objections)
             parts.append(f"# What is wrong with your last answer\n{told}\nAnswer again with the whole plan.")
         if plainly:
-            parts.append("Write the program: import what it needs, then assert what the person says.")
+            parts.append("Write the program: `from ... import ...` what it needs, then assert what the person says.")
         return "\n\n".join(parts)
 
 

@@ -105,9 +105,10 @@ class ModelSolver:
         named = [each.file for each in done[-1].edits] if done else []
         meant = short_file(files, named)
         if meant is not None and _as_file(job, done):
-            answered = self._model.ask(
-                _question(job, str, self._prompts.text("rewrite"), rewriting(job, meant), len(done)), job.purse
-            )
+            rules = self._prompts.text("rewrite")
+            # Asked the same, it would write the same file down again.
+            question = _question(job, str, rules, rewriting(job, meant), len(done), _STEP * len(done))
+            answered = self._model.ask(question, job.purse)
             return _rewritten(job, answered, meant)
         wrong = tuple(done[-1].wrong.split("\n")) if done else ()
         material = Material(job=job, files=files, room=room, summary=summary, objections=wrong)
@@ -157,21 +158,21 @@ def temperature_of(tried: Sequence[Attempt], signature: str, memos: Sequence[Mem
     return min(_HOTTEST, _FIRST_TEMPERATURE + _STEP * repeats)
 
 
-def _question(job: SolveJob, shape: type[T], rules: str, text: str, rounds: int) -> Question[T]:
+def _question(job: SolveJob, shape: type[T], rules: str, text: str, rounds: int, hotter: float = 0.0) -> Question[T]:
     return Question(
         shape=shape,
         text=text,
         rules=rules,
-        temperature=temperature_of(job.tried, job.failure.signature, job.memos),
+        temperature=min(_HOTTEST, temperature_of(job.tried, job.failure.signature, job.memos) + hotter),
         seed=(job.seed + rounds) % 2**31,
     )
 
 
 def _as_file(job: SolveJob, done: Sequence[_Round]) -> bool:
-    """Tell whether to ask for one whole file now: at last, where edits did not fit; at first, where it came to that in
-    an earlier attempt."""
+    """Tell whether to ask for one whole file now: at last, where edits did not fit; always, where it came to that in an
+    earlier attempt."""
     if any(_UNUSABLE in each.reason or _WHOLE in each.note for each in job.tried):
-        return not done
+        return True
     return len(done) == ROUNDS - 1 and done[-1].unfit
 
 

@@ -148,14 +148,16 @@ def rewriting(job: SolveJob, file: ShownFile) -> str:
     """The question in its plainest form, for models that cannot answer with edits: one short file, to be written anew.
 
     Measured with a model of 0.5 billion parameters: asked this way it mended some of the shipped programs, asked for
-    edits, or for the same file within JSON, none of them.
+    edits, or for the same file within JSON, none of them. With the file before the words it mends some; after them, it
+    writes down again what it was shown.
     """
     said = output_excerpt(job.failure.output, _REWRITING_OUTPUT)
     asked = cap(job.task.instruction, _REWRITING_OUTPUT)
+    wanted = f"Change {file.path}: {asked}" if asked else f"{file.path} has a mistake: correct it."
     return (
-        f"{asked}\nThe check fails:\n{error_lines(said, _REWRITING_OUTPUT)}\n\n{file.path} has a mistake:\n"
-        f"{quoted(file.text)}\nWrite all of {file.path}, with the mistake corrected."
-    ).lstrip()
+        f"{file.path}:\n{quoted(file.text)}\n\n{wanted}\nNow its check fails:\n"
+        f"{error_lines(said, _REWRITING_OUTPUT)}\nWrite the new {file.path}, all of it."
+    )
 
 
 def short_file(files: Sequence[ShownFile], named: Sequence[str]) -> ShownFile | None:
