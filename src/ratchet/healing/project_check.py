@@ -76,6 +76,11 @@ def _of_pytest(folder: Path) -> str:
             )
             if found is not None:
                 return found.relative_to(folder).as_posix()
+    for package in sorted([*folder.glob("*/__init__.py"), *folder.glob("src/*/__init__.py")]):
+        for name in ("tests", "test"):
+            within = next(package.parent.glob(f"**/{name}/test_*.py"), None)
+            if within is not None:
+                return within.relative_to(folder).as_posix()
     try:
         project = tomllib.loads(_text(folder / "pyproject.toml"))
     except tomllib.TOMLDecodeError:

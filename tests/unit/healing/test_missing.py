@@ -1,4 +1,4 @@
-"""What is not installed is named with its remedy; what an edit can bring is left to the search."""
+"""What is not installed, or no Python, is named with its remedy; what an edit can bring is left to the search."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 from ratchet.healing.episode import Verdict
 from ratchet.healing.missing import missing
+from ratchet.healing.solvers.unreadable import unreadable
+from ratchet.healing.testruns import reading
 
 
 def said(output: str) -> Verdict:
@@ -61,3 +63,44 @@ def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
     assert missing(said("No module named 'six'"), project).endswith(".venv/bin/python -m pip install six")
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.4.0\n")
     assert missing(said("No module named 'six'"), project).endswith("uv pip install --python .venv six")
+
+
+COLLECTED = """\
+tests/test_shop.py:1: in <module>
+    from shop import total
+E     File "/home/ada/shop/src/shop/__init__.py", line 4
+E       total = sum(each for each in (1, 2), 0)
+E                   ^^^^^^^^^^^^^^^^^^^^^^^^^^
+E   SyntaxError: Generator expression must be parenthesized
+"""
+PLAIN = """\
+Traceback (most recent call last):
+  File "run.py", line 1, in <module>
+    import prices
+  File "/home/ada/shop/prices.py", line 2
+    return 1
+IndentationError: unexpected indent
+"""
+
+
+@pytest.mark.parametrize(("output", "told"), [(COLLECTED, "src/shop/__init__.py"), (PLAIN, "prices.py")])
+def test_a_file_that_is_no_python_is_named_with_its_line(project: Path, output: str, told: str) -> None:
+    (project / "src" / "shop" / "__init__.py").write_text("x = 1\n")
+    (project / "prices.py").write_text("x = 1\n")
+    said_of_it = unreadable(said(output), reading(project))
+    assert said_of_it.startswith(f"{told} cannot be read by ")
+    assert "Error: " in said_of_it
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        'E     File "<unknown>", line 1\nE       1 +\nE         ^\nE   SyntaxError: invalid syntax\n',
+        '  File "/usr/lib/python3.11/ast.py", line 1\n    x\nSyntaxError: invalid syntax\n',
+        '  File "prices.py", line 3, in total\n    return parse(x)\nKeyError: 3\n',
+        '  File "../../prices.py", line 3\n    x\nNameError: SyntaxError\n',
+    ],
+)
+def test_what_a_program_reads_or_another_error_is_no_file_of_the_project(project: Path, output: str) -> None:
+    (project / "prices.py").write_text("x = 1\n")
+    assert unreadable(said(output), reading(project)) == ""

@@ -28,6 +28,8 @@ from ratchet.healing.project_check import argv_of, own_check
             "go test ./...",
         ),
         ({"tests/test_a.py": "", "Makefile": "test:\n"}, "python -m pytest -q"),
+        ({"shop/__init__.py": "", "shop/tests/test_a.py": ""}, "python -m pytest -q"),
+        ({"src/shop/__init__.py": "", "src/shop/till/test/test_a.py": ""}, "python -m pytest -q"),
     ],
 )
 def test_the_own_check_is_found(tmp_path: Path, files: dict[str, str], argv: str) -> None:
@@ -45,6 +47,7 @@ def test_the_own_check_is_found(tmp_path: Path, files: dict[str, str], argv: str
     [
         {},
         {"README.md": "make test"},
+        {"node_modules/a/tests/test_a.py": "", "venv/lib/a/__init__.py": "", "venv/lib/a/tests/test_a.py": ""},
         {"Makefile": "TESTS := a\ntests:\n\ttrue\n"},
         {"package.json": "no JSON"},
         {"pyproject.toml": "not [ TOML"},
@@ -53,6 +56,7 @@ def test_the_own_check_is_found(tmp_path: Path, files: dict[str, str], argv: str
 )
 def test_where_nothing_tells_of_a_check_none_is_made_up(tmp_path: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert own_check(tmp_path) is None
 

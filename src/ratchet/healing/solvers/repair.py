@@ -18,6 +18,7 @@ from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.repairing.templates import FAMILIES
 from ratchet.healing.solvers.survey import executable
+from ratchet.healing.solvers.unreadable import unreadable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
 from ratchet.ports import Sandbox
 from ratchet.records import Json
@@ -127,6 +128,9 @@ class Repair:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
         skip, spent = _skipped(job), tuple[str, ...]()
         tried, used_s, refused = 0, 0.0, ""
+        told = unreadable(job.failure, reading(untouched(job.workspace.view())))
+        if told and not job.donors:
+            return Solved(status="gave_up", reason=told)
         while True:
             seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
             spent_cpu = 0 < self._cpu_s <= used_s
@@ -149,14 +153,7 @@ class Repair:
             job.note(f"{refused}; the search goes on")
 
     def _search(
-        self,
-        job: SolveJob,
-        seconds: float,
-        cpu_s: float,
-        *,
-        candidates: int,
-        skip: tuple[str, ...],
-        spent: tuple[str, ...],
+        self, job: SolveJob, seconds: float, cpu_s: float, *, candidates: int, skip: Sequence[str], spent: Sequence[str]
     ) -> SearchResult:
         """Run the search where nothing that a candidate does is kept."""
         trial = job.workspace.fork(job.workspace.checkpoint())
@@ -169,8 +166,8 @@ class Repair:
                 seed=job.seed,
                 order=self._order,
                 protected=job.task.protected,
-                skip=skip,
-                spent=spent,
+                skip=tuple(skip),
+                spent=tuple(spent),
                 quarantined=job.task.quarantined,
                 failing=job.failure.tests.failed_ids if job.failure.tests else (),
                 memos=job.memos,
