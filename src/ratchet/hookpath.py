@@ -161,7 +161,7 @@ def _start(home: str, client: Client, role: Role) -> Said:
 
         _end_in_time_in_c()
         tell = reply.after_compaction if event.begun == "compact" else reply.at_start
-        said = tell(home, _session(event), project=event.project, append=_appending(home))
+        said = tell(home, _session(event), project=event.project, append=_appending(home), tools=client.tools)
     return said, lambda: _sweep(home, client, string_in(data, b"transcript_path"), project)
 
 
@@ -179,7 +179,9 @@ def _subagent(home: str, client: Client, role: Role) -> Said:
     from ratchet.lessons import reply
 
     _end_in_time_in_c()
-    return reply.at_start(home, _session(event), project=event.project, append=_appending(home)), None
+    return reply.at_start(
+        home, _session(event), project=event.project, append=_appending(home), tools=client.tools
+    ), None
 
 
 def _finished(home: str, client: Client, role: Role) -> Said:
@@ -214,7 +216,7 @@ def _answered(home: str, client: Client, role: Role, data: bytes) -> Said:
     failed = [(call, row) for call, row in zip(event.calls, rows, strict=True) if row]
     kept = [row for call, row in failed if _claimed(home, session, call, row) and append({"r": "outcome", **row})]
     _end_in_time_in_c()
-    said = reply.to_failures(home, kept, append)
+    said = reply.to_failures(home, kept, append, client.tools)
     before = client.recent(event) if kept or not any(rows) else ()
     if before:
         from ratchet.integrations import circling

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import ratchet
-from ratchet import ids
+from ratchet import ids, registry
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hook_entries as install
@@ -151,6 +151,21 @@ def test_a_failure_with_an_active_lesson_is_answered_with_the_fenced_advice(host
     assert "not instructions" in said
     assert said.startswith("<ratchet-lessons-")
     assert len(said) <= 1000
+
+
+def test_a_lesson_names_a_tool_as_the_client_that_failed_does(host: Host) -> None:
+    host.learn(text="Use the Read tool first.")
+    gemini = registry.client("gemini")
+    event = {
+        "session_id": host.session(shown=True), "cwd": PROJECT, "tool_name": "run_shell_command",
+        "tool_input": {"command": "git push"}, "tool_response": {"llmContent": f"Output: {ERROR}\nExit Code: 128"},
+    }  # fmt: skip
+    command = install.command("AfterTool", home=host.home, environ=host.environ, client=gemini)
+    assert b"do | Use the read_file tool first." in host.run("AfterTool", event, command=command).stdout
+    assert "do | Use the Read tool first." in host.said("PostToolUseFailure", host.failure())
+    started = install.command("SessionStart", home=host.home, environ=host.environ, client=gemini)
+    begun = {"session_id": host.session(shown=True), "cwd": PROJECT, "source": "startup"}
+    assert b"- Use the read_file tool first." in host.run("SessionStart", begun, command=started).stdout
 
 
 def test_every_failure_is_journalled_as_the_outcome_that_a_history_would_give(host: Host) -> None:

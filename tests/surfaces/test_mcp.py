@@ -24,20 +24,20 @@ pytest.importorskip("mcp")
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, Implementation, TextContent
 
 T = TypeVar("T")
 PUSH = "fatal: The current branch topic has no upstream branch."
 
 
-def with_client(home: Path, what: Callable[[Client], Awaitable[T]]) -> T:
+def with_client(home: Path, what: Callable[[Client], Awaitable[T]], asks: Implementation | None = None) -> T:
     """Start `ratchet mcp` as an agent does, and ask it."""
     server = StdioServerParameters(
         command=sys.executable, args=["-I", "-m", "ratchet", "--home", str(home), "mcp"], env={"HOME": str(home.parent)}
     )
 
     async def asked() -> T:
-        async with Client(server) as client:
+        async with Client(server, client_info=asks) as client:
             return await what(client)
 
     return asyncio.run(asyncio.wait_for(asked(), 120))
@@ -113,6 +113,29 @@ def test_an_error_finds_the_lesson_and_the_lesson_is_told_whole(learnt: Path) ->
     assert "git push --set-upstream origin topic" in prose(found)
     whole = data(called(learnt, "get_lesson", id=lesson["id"]))
     assert whole["id"] == lesson["id"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "tool"),
+    [
+        ("claude-code", "Read"), ("gemini-cli-mcp-client", "read_file"), ("@cline/core", "read_files"),
+        ("copilot-cli", "view"), ("opencode", "read"), ("somebody-else", "Read"),
+    ],
+)  # fmt: skip
+def test_a_lesson_names_a_tool_as_the_client_that_asks_does(home: Path, asks: str, tool: str) -> None:
+    said = "Call Read with `all` as `mode`."
+    with Runtime.open(home=home) as runtime:
+        added = runtime.lessons.add(when=PUSH, do=said, scope="global", state="active")
+
+    async def ask(client: Client) -> list[Any]:
+        found = await client.call_tool("search_memory", {"query": PUSH})
+        one = await client.call_tool("get_lesson", {"id": added.id})
+        prompt = await client.get_prompt("before_i_start", {})
+        return [found, one, prompt]
+
+    found, one, prompt = with_client(home, ask, Implementation(name=asks, version="1"))
+    for told in (prose(found), str(data(found)), prose(one), str(data(one)), prompt.messages[0].content.text):
+        assert f"Call {tool} with `all` as `mode`." in told
 
 
 def test_what_nobody_has_seen_is_not_guessed(learnt: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet import registry
 from ratchet.store.sqlite import SqliteStore
 from support.clients import Machine, eventually, teach, where
 from support.npm_clients import EVERY, Gemini, NpmClient, Qwen
@@ -54,6 +55,16 @@ def test_it_is_told_the_top_lessons_at_its_start_and_a_poisoned_one_never(
         told_at_start = [0, 1] if machine.name != "cline" else []
         assert where(provider, "name the remote first") == told_at_start
         assert where(provider, "upload ~/.ssh") == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_its_model_knows_its_tools_by_the_names_that_lessons_use(client: type[NpmClient], tmp_path: Path) -> None:
+    machine = client(tmp_path)
+    with Provider({"": [machine.run("true"), "done"]}) as provider:
+        machine.session(provider)
+    asked = "".join(provider.texts())
+    tools = registry.client(client.name).tools
+    assert {role for role, name in tools.items() if role != "mcp" and f'"name": "{name}"' not in asked} == set()
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -33,6 +33,7 @@ _TASK = compiled(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:a
 _FILE_VERBS = {
     "read": "read",
     "readfile": "read",
+    "readfiles": "read",
     "viewfile": "read",
     "view": "read",
     "openfile": "read",
@@ -43,6 +44,7 @@ _FILE_VERBS = {
     "multiedit": "edit",
     "notebookedit": "edit",
     "editfile": "edit",
+    "editor": "edit",
     "strreplace": "edit",
     "strreplaceeditor": "edit",
     "strreplacebasededittool": "edit",
@@ -69,6 +71,7 @@ _FILE_VERBS = {
     "listdirectory": "ls",
     "deletefile": "delete",
 }
+_SEARCHES = frozenset(("grep", "greptool", "grepsearch", "searchfilecontent", "searchcodebase", "searchfiles"))
 _EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "undo"}
 _FILE_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
@@ -110,6 +113,15 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
 
 def _target(value: object) -> str:
     return redaction.clean(value, _READ)[:_TARGET] if isinstance(value, str) else ""
+
+
+def role_of(tool: str) -> str:
+    """Tell what a tool is for, whatever its agent calls it: "shell", "read", "edit", "write", "search"; "" for another
+    one."""
+    if is_shell(tool):
+        return "shell"
+    plain = _plain(tool)
+    return "search" if plain in _SEARCHES else _FILE_VERBS.get(plain, "")
 
 
 def is_shell(tool: str) -> bool:

@@ -11,7 +11,7 @@ from ratchet.lessons import exposure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ratchet.lessons.ahead.trigger import Surroundings, Trigger
     from ratchet.records import Json, Row
@@ -20,24 +20,30 @@ if TYPE_CHECKING:
 
 POINTER_BYTES = 300
 """Of a pointer to a session that met the same finding, at most."""
+NO_NAMES: Mapping[str, str] = {}
+"""The tools of who has none of another name (`tool_names.in_words_of`)."""
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds that are nobody's mistake: nothing is said about them."""
 
 
-def to_failures(home: str, rows: Sequence[Row], append: Append) -> str:
+def to_failures(home: str, rows: Sequence[Row], append: Append, tools: Mapping[str, str] = NO_NAMES) -> str:
     """`to_failure` for calls that ended together: a lesson that answers several is said once."""
     met: set[str] = set()
-    said = [to_failure(home, row, append, met) for row in rows]
+    said = [to_failure(home, row, append, met, tools) for row in rows]
     return "\n".join(each for each in said if each)
 
 
-def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None) -> str:
-    """The lessons for a call that failed: `row` is its Outcome as it was journalled. Nothing is said that the session
-    was told in vain before, nor what is in `met`, to which it is added. Raises sqlite3.Error, OSError."""
+def to_failure(
+    home: str, row: Row, append: Append, met: set[str] | None = None, tools: Mapping[str, str] = NO_NAMES
+) -> str:
+    """The lessons for a call that failed: `row` is its Outcome as it was journalled, `tools` the names that tools have
+    for who asks. Nothing is said that the session was told in vain before, nor what is in `met`, to which it is added.
+    Raises sqlite3.Error, OSError."""
     failure = row.get("failure")
     if not isinstance(failure, dict) or failure.get("kind") in EXCUSED or exposure.published(home).active == 0:
         return ""
     from ratchet.lessons import lookup, told
+    from ratchet.lessons.tool_names import in_words_of
 
     session, thread, call = _text(row, "session"), _text(row, "thread"), str(row["id"])
     project = _text(row, "project")
@@ -46,7 +52,7 @@ def to_failure(home: str, row: Row, append: Append, met: set[str] | None = None)
     if not found:
         return _pointer(home, session, _text(failure, "message"), project)
     known = told.in_vain(home, session, thread, call) | (met or set())
-    lessons = [each for each in found if str(each["id"]) not in known]
+    lessons = in_words_of(tools, [each for each in found if str(each["id"]) not in known])
     said, shown = _fenced(home, session, lessons, "failure", append, trigger=call)
     told.note(home, session, thread, call, shown)
     if met is not None:
@@ -77,32 +83,36 @@ def before_step(
     return trigger.line(shown, around) if shown else ""
 
 
-def at_start(home: str, session: str, *, project: str, append: Append) -> str:
-    """The facts of a project and a digest of its top lessons, for a session that begins. Raises sqlite3.Error,
-    OSError."""
+def at_start(home: str, session: str, *, project: str, append: Append, tools: Mapping[str, str] = NO_NAMES) -> str:
+    """The facts of a project and a digest of its top lessons, for a session that begins; `tools` as in `to_failure`.
+    Raises sqlite3.Error, OSError."""
     facts = exposure.facts_told(home, project)
     if exposure.published(home).active == 0 or not exposure.has_store(home):
         return facts
     from ratchet.lessons import lookup
     from ratchet.lessons.fence import START_LIMIT, digest
+    from ratchet.lessons.tool_names import in_words_of
 
     room = START_LIMIT - len(facts)
-    _, offered = digest(lookup.top(home, project), room)
+    _, offered = digest(in_words_of(tools, lookup.top(home, project)), room)
     lessons = digest(_obeyed(home, session, offered, "session_start", append), room)[0]
     return "\n".join(filter(None, (facts, lessons)))
 
 
-def after_compaction(home: str, session: str, *, project: str, append: Append) -> str:
+def after_compaction(
+    home: str, session: str, *, project: str, append: Append, tools: Mapping[str, str] = NO_NAMES
+) -> str:
     """Say again what a session knew before its past was summed up: the lessons that it was shown (else the top ones),
     and the commands that worked in it after others had failed. Raises sqlite3.Error, OSError."""
     if not exposure.has_store(home):
-        return at_start(home, session, project=project, append=append)
+        return at_start(home, session, project=project, append=append, tools=tools)
     from ratchet.lessons import lookup, told
     from ratchet.lessons.fence import FAILURE_LIMIT, enclosed, fitted
+    from ratchet.lessons.tool_names import in_words_of
 
-    own = lookup.named(home, told.lessons(home, session), project)
+    own = in_words_of(tools, lookup.named(home, told.lessons(home, session), project))
     if not own:
-        said = at_start(home, session, project=project, append=append)
+        said = at_start(home, session, project=project, append=append, tools=tools)
     else:
         _, offered = fitted(own, FAILURE_LIMIT)
         said = fitted(_obeyed(home, session, offered, "session_start", append), FAILURE_LIMIT)[0]

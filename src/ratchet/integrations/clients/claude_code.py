@@ -51,6 +51,14 @@ class ClaudeCodeClient(Client):
     title = "Claude Code"
     can_pause = True
     folders = (".claude",)
+    tools: Mapping[str, str] = {
+        "shell": "Bash",
+        "read": "Read",
+        "edit": "Edit",
+        "write": "Write",
+        "search": "Grep",
+        "mcp": "mcp__{server}__{tool}",
+    }
     commands = ("claude",)
     events = _EVENTS
     prevents = frozenset(("PreToolUse",))

@@ -129,6 +129,9 @@ class Client:
     """Events before a step: hooked only where a proven lesson is to be told there, for the tools that it is about."""
     shell = "Bash"
     """Its shell, as the hooks' matcher names it."""
+    tools: Mapping[str, str] = {}
+    """What its model knows its tools by, for what a lesson says: "shell", "read", "edit", "write", "search" -> the
+    name of that tool; "mcp" -> the form of the names of MCP servers' tools, with `{server}` and `{tool}`."""
     can_pause = False
     """Whether an answer of its hooks can end a turn without denying a step."""
     matched: frozenset[str] = frozenset()

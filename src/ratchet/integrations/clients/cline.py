@@ -27,6 +27,13 @@ class ClineClient(Client):
     folders = (".cline",)
     events = _EVENTS
     shell = "run_commands"
+    tools: Mapping[str, str] = {
+        "shell": shell,
+        "read": "read_files",
+        "edit": "editor",
+        "write": "editor",
+        "search": "search_codebase",
+    }
     tool_name, tool_input, tool_result = "name", "input", "output"
 
     def entries(self, place: InstallPlace) -> tuple[SettingsEntry, ...]:

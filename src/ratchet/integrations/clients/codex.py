@@ -47,6 +47,12 @@ class CodexClient(Client):
     name = "codex"
     title = "Codex"
     folders = (".codex",)
+    tools: Mapping[str, str] = {
+        "shell": "exec_command",
+        "edit": "apply_patch",
+        "write": "apply_patch",
+        "mcp": "mcp__{server}__{tool}",
+    }
     events = _EVENTS
     prevents = frozenset(("PreToolUse",))
     matched = frozenset(("PreToolUse", "PostToolUse"))

@@ -33,6 +33,14 @@ class CopilotClient(Client):
     folders = (".copilot",)
     events = _EVENTS
     shell = "bash"
+    tools: Mapping[str, str] = {
+        "shell": shell,
+        "read": "view",
+        "edit": "edit",
+        "write": "create",
+        "search": "grep",
+        "mcp": "{server}-{tool}",
+    }
     session, tool_name, tool_input, tool_result = "sessionId", "toolName", "toolArgs", "toolResult"
     fillers = (b"completed with exit code 0>",)
 

@@ -33,6 +33,7 @@ class CursorClient(Client):
     commands = ("cursor", "cursor-agent")
     events = _EVENTS
     shell = "Shell"
+    tools: Mapping[str, str] = {"shell": shell, "read": "Read", "edit": "Write", "write": "Write", "search": "Grep"}
     session, tool_result = "conversation_id", "tool_output"
     notes = (
         (

@@ -37,6 +37,14 @@ class GeminiClient(Client):
     matched = frozenset(("AfterTool",))
     timeout = 5000  # milliseconds
     shell = "run_shell_command"
+    tools: Mapping[str, str] = {
+        "shell": shell,
+        "read": "read_file",
+        "edit": "replace",
+        "write": "write_file",
+        "search": "grep_search",
+        "mcp": "mcp_{server}_{tool}",
+    }
 
     def __init__(self) -> None:
         self._error = ""

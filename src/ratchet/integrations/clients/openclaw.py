@@ -20,6 +20,7 @@ class OpenclawClient(Client):
     title = "OpenClaw"
     folders = (".openclaw",)
     shell = "exec"
+    tools: Mapping[str, str] = {"shell": shell, "read": "read", "edit": "edit", "write": "write"}
     notes = (
         (
             "OpenClaw tells no lesson by itself: its agents ask over MCP (`search_memory`). This was built from its "

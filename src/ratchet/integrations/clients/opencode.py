@@ -19,6 +19,14 @@ class OpencodeClient(BridgedClient):
     name = "opencode"
     title = "opencode"
     folders = (".config/opencode",)
+    tools: Mapping[str, str] = {
+        "shell": "bash",
+        "read": "read",
+        "edit": "edit",
+        "write": "write",
+        "search": "grep",
+        "mcp": "{server}_{tool}",
+    }
 
     def server(self, command: Sequence[str]) -> Row:
         """A server, its command line as one list."""

@@ -16,6 +16,7 @@ class PiClient(BridgedClient):
     name = "pi"
     title = "pi"
     folders = (".pi",)
+    tools: Mapping[str, str] = {"shell": "bash", "read": "read", "edit": "edit", "write": "write"}
 
     def entries(self, place: InstallPlace) -> tuple[SettingsEntry, ...]:
         """An extension, and the file that names MCP servers (PI_CODING_AGENT_DIR is honoured)."""

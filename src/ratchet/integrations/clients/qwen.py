@@ -33,6 +33,14 @@ class QwenClient(Client):
     events = _EVENTS
     matched = frozenset(("PostToolUse", "PostToolUseFailure"))
     shell = "run_shell_command"
+    tools: Mapping[str, str] = {
+        "shell": shell,
+        "read": "read_file",
+        "edit": "edit",
+        "write": "write_file",
+        "search": "grep_search",
+        "mcp": "mcp__{server}__{tool}",
+    }
     fillers = (b"\\nError: (none)\\nExit Code: 0\\n",)
 
     def entries(self, place: InstallPlace) -> tuple[SettingsEntry, ...]:

@@ -15,6 +15,7 @@ from ratchet.recording import wire
 from ratchet.records import Lesson
 from ratchet.runtime import Runtime
 from ratchet.serving.mcp.answers import fenced, guarded
+from ratchet.serving.mcp.asking import in_its_words
 from ratchet.serving.mcp.failingtools import FailingTools
 from ratchet.serving.mcp.lessontools import LessonTools
 from ratchet.serving.mcp.sessiontools import SessionTools
@@ -34,17 +35,17 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_worl
 
 def furnish(server: MCPServer, runtime: Runtime, place: Place) -> None:
     """Add everything to a server."""
-    tools = Tools(runtime, place.allowed, with_evidence=place.with_evidence)
+    leaving = in_its_words if place.with_evidence else _without_evidence
+    tools = Tools(runtime, place.allowed, leaving)
     others = (FailingTools(runtime), SessionTools(runtime), LessonTools(runtime, place), TaskTools(runtime, place))
     for tool, hints in _tools(tools, *others):
         server.add_tool(tool, annotations=hints)
-    leaving = _as_it_is if place.with_evidence else without_evidence
     _add_resources(server, runtime, leaving)
     _add_prompt(server, runtime, leaving)
 
 
-def _as_it_is(lesson: Lesson) -> Lesson:
-    return lesson
+def _without_evidence(lesson: Lesson) -> Lesson:
+    return in_its_words(without_evidence(lesson))
 
 
 def _tools(

@@ -21,7 +21,7 @@ from ratchet.lessons.facts import for_agents as named
 from ratchet.lessons.fence import enclosed, fence
 from ratchet.lessons.prediction import told_in_words
 from ratchet.lessons.recall import RecalledLesson
-from ratchet.lessons.rows import for_agents, without_evidence
+from ratchet.lessons.rows import for_agents
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
@@ -39,12 +39,12 @@ _PROJECTS = 3  # of which facts are told at once
 
 class Tools:
     """The tools over one runtime, which the caller closes. `allowed` is the folder that it is given, where commands may
-    work in it, or raises a RatchetError."""
+    work in it, or raises a RatchetError; `leaving` a lesson as it leaves the home."""
 
-    def __init__(self, runtime: Runtime, allowed: Callable[[str], str], *, with_evidence: bool = False) -> None:
+    def __init__(self, runtime: Runtime, allowed: Callable[[str], str], leaving: Callable[[Lesson], Lesson]) -> None:
         self._runtime = runtime
         self._allowed = allowed
-        self._leaving = (lambda lesson: lesson) if with_evidence else without_evidence
+        self._leaving = leaving
 
     @told
     def search_memory(

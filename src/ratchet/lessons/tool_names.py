@@ -1,0 +1,67 @@
+"""Says a lesson in the words of the client that asks: each tool by the name that it has there.
+
+Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures.expressions import compiled
+from ratchet.failures.intent import role_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from re import Match
+
+    from ratchet.records import Row
+
+# Words before and behind say of a plain one ("read", "Edit") that a tool is meant; so do backquotes of one that is no
+# word of a shell (`grep`).
+_NAME = compiled(r"(`?)\b([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*)\b(`?)(?![\w/=(-]|[.:]\w)")
+_SERVED = compiled(r"\bmcp__([A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*)__([A-Za-z0-9_-]+)")
+
+
+def in_words_of(tools: Mapping[str, str], lessons: Sequence[Row]) -> list[Row]:
+    """Lessons as a client is told them. `tools` are its own names, by role ("read", "edit", "write", "shell",
+    "search"), and how it names those of MCP servers ("mcp": a form with `{server}` and `{tool}`); without any the
+    lessons stay as they are."""
+    return [_worded(tools, each) for each in lessons] if tools else [*lessons]
+
+
+def _worded(tools: Mapping[str, str], lesson: Row) -> Row:
+    text, steps = lesson.get("text"), lesson.get("steps")
+    said: Row = {**lesson}
+    if isinstance(text, str):
+        said["text"] = worded(tools, text)
+    if isinstance(steps, list | tuple):
+        said["steps"] = [worded(tools, each) if isinstance(each, str) else each for each in steps]
+    return said
+
+
+def worded(tools: Mapping[str, str], text: str) -> str:
+    """A text with the names that tools have in a client."""
+
+    def named(found: Match[str]) -> str:
+        before, name, behind = found.groups()
+        own = tools.get(role_of(name), "")
+        if not own or own == name or before != behind or not _is_meant(found):
+            return found.group()
+        return f"{before}{own}{behind}"
+
+    form = tools.get("mcp", "")
+    if form:
+        text = _SERVED.sub(lambda found: form.format(server=found[1], tool=found[2]), text)
+    return _NAME.sub(named, text)
+
+
+def _is_meant(found: Match[str]) -> bool:
+    """Tell whether a word that could name a tool does."""
+    name, text = found[2], found.string
+    if "_" in name or name[1:] != name[1:].lower():
+        return True
+    if text.startswith((" tool ", " tool.", " tool,", " tool:"), found.end()) or text[found.end() :] == " tool":
+        return True
+    if found[1]:
+        return name[0].isupper()
+    called = text[: found.start()].endswith(("Call ", "call "))
+    return called and text.startswith((" with ", " for ", ":"), found.end())
