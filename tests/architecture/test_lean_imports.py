@@ -81,6 +81,7 @@ LEAN = {
     "lessons.rests",
     "lessons.reviewed",
     "lessons.told",
+    "lessons.tool_names",
     "recording",
     "recording.journal",
     "recording.live",

@@ -30,48 +30,6 @@ _ASSIGNMENT = compiled(r"[A-Za-z_]\w*\+?=")
 _WORD = compiled(r"[a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*$")
 _TASK = compiled(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:app:testDebug`
 
-_FILE_VERBS = {
-    "read": "read",
-    "readfile": "read",
-    "readfiles": "read",
-    "viewfile": "read",
-    "view": "read",
-    "openfile": "read",
-    "open": "read",
-    "notebookread": "read",
-    "readmanyfiles": "read",
-    "edit": "edit",
-    "multiedit": "edit",
-    "notebookedit": "edit",
-    "editfile": "edit",
-    "editor": "edit",
-    "strreplace": "edit",
-    "strreplaceeditor": "edit",
-    "strreplacebasededittool": "edit",
-    "texteditor": "edit",
-    "fileeditor": "edit",
-    "replacestringinfile": "edit",
-    "multireplacestringinfile": "edit",
-    "inserteditintofile": "edit",
-    "replace": "edit",
-    "replaceinfile": "edit",
-    "searchreplace": "edit",
-    "insert": "edit",
-    "applypatch": "edit",
-    "applydiff": "edit",
-    "patch": "edit",
-    "update": "edit",
-    "write": "write",
-    "writefile": "write",
-    "writetofile": "write",
-    "createfile": "write",
-    "create": "write",
-    "ls": "ls",
-    "listdir": "ls",
-    "listdirectory": "ls",
-    "deletefile": "delete",
-}
-_SEARCHES = frozenset(("grep", "greptool", "grepsearch", "searchfilecontent", "searchcodebase", "searchfiles"))
 _EDITOR_COMMANDS = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "undo"}
 _FILE_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
@@ -94,7 +52,7 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
         return shell_intent(redaction.clean(_command_of(fields or tool_input), _READ))
     if name.startswith("mcp__"):
         return name, ""
-    verb = _FILE_VERBS.get(plain)
+    verb = programs.FILE_VERBS.get(plain)
     if verb is None:
         key = _OTHER_TARGETS.get(plain, "")
         value = fields.get(key) if key else None
@@ -113,15 +71,6 @@ def intent(tool: object, tool_input: object) -> tuple[str, str]:
 
 def _target(value: object) -> str:
     return redaction.clean(value, _READ)[:_TARGET] if isinstance(value, str) else ""
-
-
-def role_of(tool: str) -> str:
-    """Tell what a tool is for, whatever its agent calls it: "shell", "read", "edit", "write", "search"; "" for another
-    one."""
-    if is_shell(tool):
-        return "shell"
-    plain = _plain(tool)
-    return "search" if plain in _SEARCHES else _FILE_VERBS.get(plain, "")
 
 
 def is_shell(tool: str) -> bool:

@@ -1,4 +1,4 @@
-"""Facts about shell programs: tables for `ratchet.failures.intent`. Lean: hook processes import it."""
+"""Facts about shell programs and the tools of agents: tables for `ratchet.failures.intent`. Lean: hook processes import it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,57 @@ def is_shell(tool: str) -> bool:
     """Tell whether a tool runs commands, however its name is written, under whatever server."""
     name = tool.rsplit("__", 1)[-1].lower()
     return "".join(c for c in name if c.isalnum()) in SHELL_TOOLS
+
+
+FILE_VERBS = {
+    "read": "read",
+    "readfile": "read",
+    "readfiles": "read",
+    "viewfile": "read",
+    "view": "read",
+    "openfile": "read",
+    "open": "read",
+    "notebookread": "read",
+    "readmanyfiles": "read",
+    "edit": "edit",
+    "multiedit": "edit",
+    "notebookedit": "edit",
+    "editfile": "edit",
+    "editor": "edit",
+    "strreplace": "edit",
+    "strreplaceeditor": "edit",
+    "strreplacebasededittool": "edit",
+    "texteditor": "edit",
+    "fileeditor": "edit",
+    "replacestringinfile": "edit",
+    "multireplacestringinfile": "edit",
+    "inserteditintofile": "edit",
+    "replace": "edit",
+    "replaceinfile": "edit",
+    "searchreplace": "edit",
+    "insert": "edit",
+    "applypatch": "edit",
+    "applydiff": "edit",
+    "patch": "edit",
+    "update": "edit",
+    "write": "write",
+    "writefile": "write",
+    "writetofile": "write",
+    "createfile": "write",
+    "create": "write",
+    "ls": "ls",
+    "listdir": "ls",
+    "listdirectory": "ls",
+    "deletefile": "delete",
+}
+_SEARCHES = frozenset(("grep", "greptool", "grepsearch", "searchfilecontent", "searchcodebase", "searchfiles"))
+
+
+def role_of(tool: str) -> str:
+    """Tell what a tool is for, whatever its agent calls it: "shell", "search", a verb of `FILE_VERBS`; "" for another
+    one."""
+    plain = tool.lower().replace("_", "").replace("-", "")
+    return "shell" if plain in SHELL_TOOLS else "search" if plain in _SEARCHES else FILE_VERBS.get(plain, "")
 
 
 def several_of(given: Mapping[str, object] | dict[object, object]) -> str:

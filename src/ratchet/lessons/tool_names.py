@@ -6,7 +6,7 @@ Lean: hook processes import this.
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
-from ratchet.failures.intent import role_of
+from ratchet.failures.programs import role_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +43,9 @@ def worded(tools: Mapping[str, str], text: str) -> str:
 
     def named(found: Match[str]) -> str:
         before, name, behind = found.groups()
-        own = tools.get(role_of(name), "")
-        if not own or own == name or before != behind or not _is_meant(found):
+        if before != behind or not _is_meant(found):
             return found.group()
-        return f"{before}{own}{behind}"
+        return f"{before}{tools.get(role_of(name)) or name}{behind}"
 
     form = tools.get("mcp", "")
     if form:

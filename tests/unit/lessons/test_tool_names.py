@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ratchet import registry
-from ratchet.failures.intent import role_of
+from ratchet.failures.programs import role_of
 from ratchet.lessons.tool_names import in_words_of, worded
 from ratchet.records import Row
 
