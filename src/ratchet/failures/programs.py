@@ -1,4 +1,4 @@
-"""Facts about shell programs and agents' tools: tables for `ratchet.failures.intent`. Lean: hook processes import it."""
+"""Facts about shell programs and agents' tools, for `ratchet.failures.intent`. Lean: hook processes import it."""
 
 from __future__ import annotations
 

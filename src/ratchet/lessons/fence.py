@@ -69,7 +69,7 @@ def _line(lesson: Row) -> str:
     """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction."""
     lesson = shown(lesson)
     text = _string(lesson, "text")
-    advice = harmless(_without_hunks(text) if lesson.get("rule") == "edit" else text, _FACT_LIMIT)
+    advice = harmless(without_hunks(text), _FACT_LIMIT)
     when = harmless(_string(lesson, "when_text"), _DIGEST_WHEN)
     if not advice:
         return ""
@@ -77,10 +77,15 @@ def _line(lesson: Row) -> str:
     return f"- {advice}{about} [{_provenance(lesson)}]"
 
 
-def _without_hunks(text: str) -> str:
+def without_hunks(text: str) -> str:
     """Cut the examples out of a fix: in one line a hunk cannot be read."""
+    if _EXAMPLE not in text:
+        return text
     said = [line for line in text.split("\n") if line[:2] not in ("- ", "+ ")]
-    return " ".join(said).replace(", for example:", ".")
+    return " ".join(said).replace(_EXAMPLE.rstrip(), ".")
+
+
+_EXAMPLE = ", for example:\n"
 
 
 def facts(lines: Iterable[str], limit: int, remote: str = "") -> str:

@@ -33,8 +33,8 @@ def said(found: Backtest) -> str:
     before, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
         f"Had Ratchet been here since {since}: {before.turns:,} of {_failed(found.failures)} prevented by a word "
-        f"before the step{_cost(before)}; "
-        f"{found.saved.turns:,} by the answer in the failing turn alone{_cost(found.saved)}. "
+        f"before the step{_in_brackets(before)}; "
+        f"{found.saved.turns:,} by the answer in the failing turn alone{_in_brackets(found.saved)}. "
         f"Lessons would have been told {lessons:,} {'time' if lessons == 1 else 'times'}: {told(found)}. "
         "A call counts as prevented where right lessons answer all that failed in it."
     )
@@ -60,14 +60,19 @@ def of_lesson(lesson: Lesson) -> str:
 
 def saving(saved: Saving) -> str:
     """Put into words what was saved."""
-    return f"{_failed(saved.turns)}{_cost(saved)}"
+    return f"{_failed(saved.turns)}{_in_brackets(saved)}"
 
 
 def _failed(count: int) -> str:
     return f"{count:,} failed {'call' if count == 1 else 'calls'}"
 
 
-def _cost(saved: Saving) -> str:
+def _in_brackets(saved: Saving) -> str:
+    return f" ({cost(saved)})" if saved.turns else ""
+
+
+def cost(saved: Saving) -> str:
+    """Put into words what the calls that were saved had cost; "" where none was."""
     if not saved.turns:
         return ""
     minutes = saved.duration_s / _MINUTE_S
@@ -76,7 +81,7 @@ def _cost(saved: Saving) -> str:
         told.append(f"{saved.tokens:,} tokens")
     if saved.cost_usd is not None:
         told.append(f"at least {saved.cost_usd:,.2f} USD")
-    return f" ({', '.join(told)})"
+    return ", ".join(told)
 
 
 def failed_of(offer: BacktestOffer) -> str:

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ratchet.errors import NotFound, RatchetError
-from ratchet.lessons.backtest.telling import failed_of, figures, of_lesson, said
+from ratchet.lessons.backtest.telling import cost, failed_of, of_lesson, said
 from ratchet.records import Lesson, LessonState, Outcome
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS, WRITES
@@ -23,7 +23,7 @@ from ratchet.serving.api.ui.rendering import drawn
 router = asking.router()
 Form = Annotated[dict[str, str], Depends(form)]
 Ids = Annotated[list[str], Depends(ids)]
-_SESSIONS = 5  # that are shown side by side
+_SESSIONS, _LOOKED_UP = 5, 60  # sessions that are shown side by side, and outcomes that are looked up for them
 STATES: tuple[LessonState, ...] = get_args(LessonState)
 _MEANING = {
     "": "when this fails, do that",
@@ -69,8 +69,8 @@ def report(request: Request, runtime: Operations) -> Response:
 def backtest(request: Request, runtime: Operations) -> Response:
     """The newest replay of all sessions: what lessons would have saved."""
     found = runtime.lessons.replayed()
-    told, rows = (said(found), figures(found)) if found is not None else ("", [])
-    return drawn(request, "backtest.html", found=found, said=told, figures=rows, failed_of=failed_of)
+    told = said(found) if found is not None else ""
+    return drawn(request, "backtest.html", found=found, said=told, cost=cost, failed_of=failed_of)
 
 
 @router.post("/ui/backtest", dependencies=[WRITES])
@@ -119,7 +119,7 @@ def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
 def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list[Outcome], list[Outcome]]]:
     """The sessions that taught it, newest first: what failed, and what worked then."""
     found: dict[str, list[Outcome]] = {}
-    for each in evidence[: 2 * _SESSIONS]:
+    for each in evidence[-_LOOKED_UP:]:
         try:
             outcome = runtime.sessions.outcome(each)
         except NotFound:

@@ -22,6 +22,7 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.redaction.text import redact, redact_json
 from ratchet.improving.trials.words import change
+from ratchet.lessons.fence import without_hunks
 from ratchet.records import Json, Row
 from ratchet.serving.api.access import COOKIE
 from ratchet.serving.api.ui.drawing import shares, spark
@@ -196,16 +197,16 @@ def _file_name(header: str) -> str:
     return "" if name == "/dev/null" else name[2:] if name[:2] in ("a/", "b/") else name
 
 
-_MONTH_S, _MONTHS = 30.44 * 86_400, 3  # from then on nobody counts days
+_DATED_S = 60 * 86_400  # from then on the date says more
 
 
 def ago(then: float | None) -> str:
-    """Say how long ago, in the largest fitting unit."""
+    """Say how long ago, in the largest fitting unit; of what is long past, the day."""
     if not then:
         return "never"
     seconds = max(0.0, time.time() - then)
-    if seconds >= _MONTHS * _MONTH_S:
-        return f"{seconds / _MONTH_S:.0f} months ago"
+    if seconds >= _DATED_S:
+        return moment(then).partition(",")[0]
     return "just now" if seconds < 10 else f"{span(seconds)} ago"
 
 
@@ -329,5 +330,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "plain_value": plain_value,
     "bounds": bounds,
     "change": change,
+    "in_short": lambda text, most=160: _cut(" ".join(without_hunks(str(text)).split()), most),
     "one_line": lambda text, most=160: _cut(" ".join(str(text).split()), most),
 }
