@@ -270,6 +270,12 @@ def project_name(folder: str) -> str:
     repository = repository_of(folder)
     if repository:
         return remote_of(repository) or repository
+    return folder_name(folder)
+
+
+def folder_name(folder: str) -> str:
+    """The name of a folder that is not on this machine: the main folder of its repository, without a slash at its
+    end."""
     return _beside_worktrees(folder).rstrip("/")
 
 

@@ -4,11 +4,11 @@ that somebody means."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ratchet.errors import NotFound, UsageError
-from ratchet.lessons.exposure import project_name, repository_of
+from ratchet.lessons.exposure import folder_name, project_name, remote_of, repository_of
 from ratchet.ports import Store
 from ratchet.recording.remotes import REMOTE
 from ratchet.records import Row, text_in, whole_in
@@ -50,23 +50,34 @@ _NAMED = 8  # projects in a message
 
 
 def _remote(store: Store, name: str) -> str:
-    rows = store.find("remotes", {"folder": name}).rows
-    best = max(rows, key=lambda row: (whole_in(row, "seen"), text_in(row, "remote")), default={})
+    best = max(_remotes(store, name), key=lambda row: (whole_in(row, "seen"), text_in(row, "remote")), default={})
     return text_in(best, "remote")
 
 
+def _remotes(store: Store, name: str) -> Sequence[Row]:
+    return store.find("remotes", {"folder": name}).rows
+
+
 def keep_remotes(store: Store, new: Iterable[Row]) -> None:
-    """Keep which remotes new outcomes name. Sessions of a folder that has another name by that are searched again, as
-    their evidence counts elsewhere now. Joins the caller's transaction."""
+    """Keep which remotes new outcomes name, and the one that a repository on this machine has now, which decides: its
+    folder may be gone tomorrow, or have moved since. Sessions of a folder that has another name by that are searched
+    again, as their evidence counts elsewhere now. Joins the caller's transaction."""
     told: Counter[tuple[str, str]] = Counter()
+    here: dict[str, str] = {}
     for row in new:
-        remote = text_in(row.get("context"), REMOTE)
-        folder = text_in(row, "project")
-        if remote and folder and not repository_of(folder):
+        remote, folder = text_in(row.get("context"), REMOTE), text_in(row, "project")
+        repository = repository_of(folder) if folder else ""
+        if repository:
+            here.setdefault(folder_name(folder), repository)
+        elif remote and folder:
             told[project_name(folder), remote] += 1
+    before = {name: _remote(store, name) for name in {*here, *(name for name, _ in told)}}
+    for name, repository in here.items():
+        remote = remote_of(repository)
+        if remote and remote != before[name]:
+            told[name, remote] = 1 + max((whole_in(row, "seen") for row in _remotes(store, name)), default=0)
     if not told:
         return
-    before = {name: _remote(store, name) for name, _ in told}
     store.add("remotes", [{"folder": name, "remote": remote, "seen": seen} for (name, remote), seen in told.items()])
     for name, remote in before.items():
         if _remote(store, name) != remote:

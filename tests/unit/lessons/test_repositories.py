@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.lessons import exposure
 from ratchet.lessons.learning import mine_pending, take
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.repositories import known_as
@@ -81,3 +82,40 @@ def test_clones_of_one_remote_are_one_project_in_whatever_order_it_is_told(tmp_p
     assert [state for state, _, _ in found[0]] == ["active", "candidate"]
     assert [tried for _, _, tried in found[0]] == [3, 1]
     assert all(each == found[0] for each in found)
+
+
+def counted(store: Store) -> dict[str, int]:
+    rows = store.sum_by("facts", ("project",), ("calls",), {"finding": ""})
+    return {str(row["project"]): int(str(row["calls"])) for row in rows if row["calls"]}
+
+
+def test_a_repository_that_moved_or_is_gone_keeps_what_was_learnt_in_it(tmp_path: Path) -> None:
+    folder, config = tmp_path / "cart", tmp_path / "cart" / ".git" / "config"
+    config.parent.mkdir(parents=True)
+    store = SqliteStore(tmp_path / "s.db")
+
+    def learn(number: int, *, pushes: bool = False) -> None:
+        exposure._repositories.clear()  # each time is another process
+        take(store, wrapped(f"s{number}", str(folder), pushes=pushes), lambda _store, _rows: None)
+        mine_pending(store, lambda *_: None)
+
+    def name(remote: str) -> None:
+        config.write_text(f'[remote "origin"]\n\turl = git@github.com:{remote}.git\n')
+
+    name("ann/cart")
+    learn(1)
+    learn(2, pushes=True)
+    assert counted(store) == {"github.com/ann/cart": 7}, "what the configuration names now decides"
+    name("shop/cart")
+    learn(3)
+    assert counted(store) == {"github.com/shop/cart": 10}
+    assert {each.state for each in listed(store, project=str(folder))} == {"active"}
+    folder.rename(tmp_path / "elsewhere")
+    exposure._repositories.clear()
+    assert known_as(store, str(folder)) == known_as(store, f"{folder}/") == "github.com/shop/cart"
+    name_again = tmp_path / "cart" / ".git"
+    name_again.mkdir(parents=True)
+    name("ann/cart")
+    learn(4)
+    assert counted(store) == {"github.com/ann/cart": 13}, "and back again"
+    store.close()

@@ -127,10 +127,16 @@ def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list
         found.setdefault(outcome.session, []).append(outcome)
     held = [sorted(steps, key=lambda each: each.started_at) for steps in found.values()]
     held.sort(key=lambda steps: -steps[-1].started_at)
-    return [
-        (steps[0].session, [each for each in steps if not each.ok], [each for each in steps if each.ok])
-        for steps in held[:_SESSIONS]
-    ]
+    return [(steps[0].session, *_ended(steps)) for steps in held[:_SESSIONS]]
+
+
+def _ended(steps: list[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
+    """What failed, and what worked then: else the last step, which failed of something else alone."""
+    failed, worked = [each for each in steps if not each.ok], [each for each in steps if each.ok]
+    return (failed, worked) if worked or len(failed) < _PAIR else (failed[:-1], failed[-1:])
+
+
+_PAIR = 2
 
 
 @router.post("/ui/lessons/{lesson_id}/decide", dependencies=[WRITES])
