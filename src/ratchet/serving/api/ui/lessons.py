@@ -131,7 +131,7 @@ def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list
 
 
 def _ended(steps: list[Outcome]) -> tuple[list[Outcome], list[Outcome]]:
-    """Split steps into those that failed and those that worked then, else the last one, which failed of something else."""
+    """Split steps into those that failed and those that worked then: else the last one, which failed otherwise."""
     failed, worked = [each for each in steps if not each.ok], [each for each in steps if each.ok]
     return (failed, worked) if worked or len(failed) < _PAIR else (failed[:-1], failed[-1:])
 
