@@ -83,7 +83,8 @@ class Replay:
                 self.kinds[group_of(end)].update(end.forms)
 
     def _digest(self) -> set[str]:
-        rows = self.store.find("lessons", {"project": PROJECT, "state": "active"}).rows
+        active = self.store.find("lessons", {"project": PROJECT, "state": "active"}).rows
+        rows = [row for row in active if not row.get("known")]  # as `lookup.top` has it
         rows.sort(key=lambda row: (-int(str(row.get("saved_turns") or 0)), -int(str(row["worked"])), str(row["id"])))
         return {str(row["group"]) for row in rows[:DIGEST]}
 

@@ -11,7 +11,7 @@ from ratchet.failures.intent import intent
 from ratchet.failures.missing_names import name_in
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
-from ratchet.lessons.ahead.trigger import Trigger, marked, read
+from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.fix_texts import named
 from ratchet.lessons.rests import folder_of, stale
@@ -23,30 +23,33 @@ if TYPE_CHECKING:
 _LISTED = 60  # triggers of a project: a hook reads them all
 _INSTEAD = re.compile(r"use `(--?[\w-]+)` instead")
 # Checks come last: of what else is about a step one is said, and surer.
-_ORDER = ("flag", "value", "field", "tool", "path", "bare", "same", "place", "import", "check")
+_ORDER = ("flag", "value", "field", "tool", "path", "bare", "same", "place", "import", CHECK, BESIDE)
 _IMPORT = "import "
 
 
 def triggers(store: Store, project: str) -> list[Trigger]:
     """The triggers of a project, by its name, in the order in which they are tried. Raises StoreError."""
     rows = store.find("lessons", {"project": project, "state": "active"}).rows
-    proven = [row for row in rows if is_proven(row)]
-    shown = _shown(store, project) if any(row.get("rule") == "edit" for row in proven) else {}
-    found = [trigger for row in proven for trigger in _of(row, shown)]
-    counts = {str(row["id"]): (whole_in(row, "saved_turns"), whole_in(row, "worked")) for row in proven}
+    told = [row for row in rows if _stands(row) and (row.get("rule") == "edit" or is_proven(row))]
+    shown = _shown(store, project) if any(row.get("rule") == "edit" for row in told) else {}
+    found = [trigger for row in told for trigger in _of(row, shown)]
+    counts = {str(row["id"]): (whole_in(row, "saved_turns"), whole_in(row, "worked")) for row in told}
     found.sort(key=lambda each: (_ORDER.index(each.kind), *(-n for n in counts[each.lesson]), each.lesson, each.head))
     return found[:_LISTED]
 
 
 def is_proven(row: Row) -> bool:
     """Tell whether a lesson may be told before a step: it was mined from steps that ran here, it stands, and it held in
-    a second session (an import in one), or would have saved a turn had it been told in an earlier one
-    (`lessons.backtest`)."""
-    if row.get("source") != "session" or row.get("foreign") or row.get("origin") or row.get("rule") == "said":
-        return False
+    a second session (in one where the files are looked at), or would have saved a turn had it been told in an earlier
+    one (`lessons.backtest`)."""
     held = max(whole_in(row, "worked"), whole_in(row, "tried") if row.get("rule") in ("flag", "never") else 0)
-    enough = 1 if _imports(row) else PROVEN_SESSIONS  # the file itself is looked at, whether the import is there
-    if held < enough and not whole_in(row, "saved_turns"):
+    enough = 1 if _imports(row) or row.get("rule") == "place" else PROVEN_SESSIONS
+    return (held >= enough or whole_in(row, "saved_turns") > 0) and _stands(row)
+
+
+def _stands(row: Row) -> bool:
+    """Tell whether a lesson was mined from steps that ran here, and nothing speaks against it."""
+    if row.get("source") != "session" or row.get("foreign") or row.get("origin") or row.get("rule") == "said":
         return False
     return whole_in(row, "right") >= whole_in(row, "wrong") and not stale(row, folder_of(row))
 
@@ -89,10 +92,10 @@ def _checks(row: Row, key: str, shown: dict[str, list[str]]) -> Iterator[Trigger
         return
     if not slots.finding(key) or not told or not all(map(slots.fix, told[0])):
         return
-    fix = named(told[0])
+    fix, kind = named(told[0]), CHECK if is_proven(row) else BESIDE
     for head in [head for head in shown.get(key, []) if slots.program(head)][:2]:
         text = f"`{key}` (fixed by {fix} in {_sessions(row)})"
-        yield _trigger(row, "check", needle=head.split(" ")[-1], head=head, text=text)
+        yield _trigger(row, kind, needle=head.split(" ")[-1], head=head, text=text)
 
 
 def _imports(row: Row) -> bool:
@@ -103,7 +106,9 @@ def _imports(row: Row) -> bool:
 
 def _missing(row: Row, name: str, forms: frozenset[str], shown: Sequence[str]) -> Iterator[Trigger]:
     module = next(iter(forms)).removeprefix(_IMPORT)
-    if not _imports(row) or len(forms) != 1 or not slots.identifier(name) or not slots.name(module):
+    if not is_proven(row) or not _imports(row) or len(forms) != 1:
+        return
+    if not slots.identifier(name) or not slots.name(module):
         return
     for head, _, ending in [each.partition(" *.") for each in shown][:2]:
         if slots.program(head) and slots.identifier(ending):
@@ -226,9 +231,9 @@ def _sessions(row: Row) -> str:
 
 
 def everywhere(home: Path) -> list[Trigger]:
-    """All triggers of a home, whatever the project."""
+    """All triggers of a home that bring a word of their own, whatever the project."""
     lines = [line for path in sorted((home / "hook" / "ahead").glob("*")) for line in path.read_text().splitlines()]
-    return [each for line in lines if (each := read(line)) is not None]
+    return [each for line in lines if (each := read(line)) is not None and each.kind != BESIDE]
 
 
 def tools(found: Iterable[Trigger], shell: str) -> list[str]:

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 LEAST_LINES = 80
 """Lines that were added since a check last ran, from which on its usual findings are named before it runs again, once a
-session: of 57 real sessions' runs 4 of 19 then showed one of them, at any run 8 of 185 (`benchmarks/before.py`)."""
-NAMED = 5
+session: of 57 real sessions' runs 4 of 18 then showed one of them, at any run 8 of 185 (`benchmarks/before.py`)."""
+NAMED = 8
 """Findings of a check that are named at once."""
-ONCE = frozenset(("check",))
+CHECK, BESIDE = "check", "beside"
+ONCE = frozenset((CHECK, BESIDE))
 """Kinds that a session is told once."""
 _LIMIT_BYTES = 65_536
 _FIELDS = ("needle", "kind", "tool", "head", "word", "lesson", "pattern", "text")
@@ -43,6 +44,7 @@ class Trigger:
     - "import": the check `head`, while a file that the session edited uses a name without its import; `word` is the
       name, the module and the ending of such files
     - "check": the check `head`, after many lines were added
+    - "beside": what a check found in one session so far: named only with what is proven of it
     """
 
     __slots__ = _FIELDS
@@ -130,13 +132,14 @@ def read(line: str) -> Trigger | None:
 def met(triggers: Iterable[Trigger], tool: str, given: Json, around: Surroundings) -> list[Trigger]:
     """The triggers that are about a step, the surest first: one, or the findings of one check."""
     found = [each for each in triggers if _is_met(each, tool, given, around)]
-    first = found[:1]
-    if first and first[0].kind in _OF_CHECKS:
-        return [each for each in found if each.kind == first[0].kind and each.head == first[0].head][:NAMED]
-    return first
+    first = next((each for each in found if each.kind != BESIDE), None)
+    together = _TOGETHER.get(first.kind, ()) if first else ()
+    if first is None or not together:
+        return [first] if first else []
+    return [each for each in found if each.kind in together and each.head == first.head][:NAMED]
 
 
-_OF_CHECKS = ("import", "check")
+_TOGETHER = {"import": ("import",), CHECK: (CHECK, BESIDE)}
 
 
 def edited(calls: Sequence[RecentCall | None]) -> list[str]:
@@ -171,7 +174,7 @@ def line(triggers: Sequence[Trigger], around: Surroundings) -> str:
     """Say what these triggers of one step know, in one line of ours."""
     told = "; ".join(each.text for each in triggers)
     first = triggers[0]
-    if first.kind == "check":
+    if first.kind == CHECK:
         told = f"`{first.head}` after edits of this size fails here most of {told}"
     elif first.kind == "import":
         told = f"a file that was edited uses a name that `{first.head}` will not know: {told}"
@@ -212,7 +215,7 @@ def _is_met(each: Trigger, tool: str, given: Json, around: Surroundings) -> bool
         name, _, rest = each.word.partition(" ")
         module, _, ending = rest.partition(" ")
         return each.head in heads and around.lacks(name, module, ending)
-    if kind == "check":
+    if kind in ONCE:
         return each.head in heads and around.added_since(each.head) >= LEAST_LINES
     return kind == "place" and _stands_elsewhere(pieces, around)
 

@@ -83,6 +83,17 @@ def test_a_checks_findings_name_their_fix_at_the_checks_that_showed_them() -> No
     assert said(row) == [], "no check is known to show it"
 
 
+def test_what_a_check_showed_in_one_session_only_is_named_beside_what_is_proven() -> None:
+    row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [["add %w"]]}
+    (text,) = said({**row, "worked": 1, "tried": 1}, finding="wrapcheck")
+    assert text == "`wrapcheck` (fixed by `%w` in 1 session)"
+
+
+def test_what_is_looked_at_before_it_is_said_needs_one_session() -> None:
+    place: Row = {"group": "step place", "rule": "place", "worked": 1, "tried": 1}
+    assert said(place) == ["relative paths of the root failed so in 1 session"]
+
+
 def test_an_import_is_told_before_the_checks_that_missed_it_from_its_first_sighting_on() -> None:
     key = "c:undefined: strings"
     row: Row = {"group": f"edit {key}", "rule": "edit", "told": [["import strings"]], "worked": 1, "tried": 1}

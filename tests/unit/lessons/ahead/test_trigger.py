@@ -77,6 +77,9 @@ def test_of_a_check_its_findings_are_named_together_and_of_other_steps_one_lesso
     found = trigger.met(checks, "Bash", {"command": "make lint"}, around)
     assert len(found) == trigger.NAMED
     assert "`rule0`; `rule1`" in trigger.line(found, around)
+    beside = a_trigger(kind="beside", head="make lint", lesson="l-9", text="`rule9`")
+    assert beside in trigger.met([beside, checks[0]], "Bash", {"command": "make lint"}, around)
+    assert trigger.met([beside], "Bash", {"command": "make lint"}, around) == [], "it brings no word of its own"
     flags = [a_trigger(lesson=f"l-{at}") for at in range(3)]
     assert len(trigger.met(flags, "Bash", {"command": "golangci-lint run --out-format x"}, around)) == 1
 
