@@ -81,23 +81,33 @@ def error_lines(text: str, limit: int = 2000) -> str:
     A traceback stays whole if it fits; colours, progress bars and the header of the agent's shell tool go. A text
     without such lines is known by its end. Linear in the text.
     """
+    return _found(text, limit)[0]
+
+
+def carried(text: str, limit: int = 2000) -> tuple[str, bool]:
+    """`error_lines` of a text, and whether they are some of many lines that say themselves that they carry an error."""
+    return _found(text, limit)
+
+
+def _found(text: str, limit: int) -> tuple[str, bool]:
     global _last
-    asked, known, said = _last
+    asked, known, found = _last
     if asked != limit or known != text:
-        said = _error_lines(text, limit)
-        _last = limit, text, said
-    return said
+        found = _error_lines(text, limit)
+        _last = limit, text, found
+    return found
 
 
-_last = (0, "", "")  # a failure is read twice in a row, for its kind and for its signature
+_last = (0, "", ("", False))  # a failure is read twice in a row, for its kind and for its signature
 
 
-def _error_lines(text: str, limit: int) -> str:
+def _error_lines(text: str, limit: int) -> tuple[str, bool]:
     text = plain(text)
     if text.startswith(_TOOL_ERROR):  # below the sentence stands what was to be edited
         text = text.split("\n", 1)[0]
     if "\n" not in text:
-        return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit]
+        return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit], False
+    chosen = False
     start = text.rfind("Traceback (most recent call last)")
     if start >= 0:
         said = _last_traceback(text, start, limit)
@@ -107,14 +117,17 @@ def _error_lines(text: str, limit: int) -> str:
             del lines[0]
         if not text.isascii() or "usage" in text.lower():
             lines = _above_usage(lines)
-        telling = _without_advice(lines) if len(lines) <= TAIL else _carrying(lines, text)
+        if len(lines) <= TAIL:
+            telling = _without_advice(lines)
+        else:
+            telling, chosen = _carrying(lines, text)
         said = "\n".join([line[:LINE_LIMIT] for line in telling])
     from ratchet.failures.runner_reports import test_summary  # most failures of a hook are a line or two, without it
 
     summary = test_summary(text)
     if summary and not test_summary(said):
         said = f"{said[: max(0, limit - len(summary) - 1)]}\n{summary}"
-    return said[:limit].strip()
+    return said[:limit].strip(), chosen
 
 
 def plain(text: str) -> str:
@@ -172,8 +185,8 @@ def _compiled() -> list[re.Pattern[str]]:
     return _forms
 
 
-def _carrying(lines: list[str], text: str) -> list[str]:
-    """The lines that carry an error, each once; else those that mention one; else the last."""
+def _carrying(lines: list[str], text: str) -> tuple[list[str], bool]:
+    """The lines that carry an error, each once, and True; else those that mention one; else the last."""
     lowered = text.lower()
     hints = [*filter(lowered.__contains__, _HINTS)]
     _, _, place, detail = _compiled()
@@ -196,7 +209,7 @@ def _carrying(lines: list[str], text: str) -> list[str]:
             kept.update((below.strip(), below) for below in lines[at + 1 : at + 1 + TAIL])
         if len(kept) >= LINES:
             break
-    return list(kept.values()) or weak[:TAIL] or lines[-TAIL:]
+    return list(kept.values()) or weak[:TAIL] or lines[-TAIL:], bool(kept)
 
 
 _lines: dict[str, tuple[bool, bool]] = {}

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from ratchet.failures import programs
-from ratchet.failures.excerpt import error_lines
+from ratchet.failures.excerpt import carried
 from ratchet.failures.expressions import compiled
 from ratchet.failures.kinds.codes import exit_said, names_said, status_said
 from ratchet.failures.kinds.families import family_of, gist_of
@@ -43,7 +43,8 @@ _PASSING = (
     "could not obtain lock",
     "serialization failure",
 )
-_LONG = 400  # characters from which only the lines that carry the error decide
+_LONG = 400  # characters from which only the lines that carry the error decide; in a shorter text those that say so
+_SHORT = 120  # ... which are not looked for in a line or two
 _LIMIT = 2_000
 _MEMO = 512  # such lines remembered: at most 1 MB
 _HEAD = 200  # characters within which a tool output names its exit code
@@ -99,8 +100,10 @@ def kind_of(
     head = text[:_HEAD]
     if not exit_code and ("xit" in head or "eturned" in head or "XIT" in head):
         exit_code = exit_said(words_of(head))
-    if len(text) > _LONG:
-        text = error_lines(text, _LIMIT)
+    if len(text) > _LONG or (len(text) > _SHORT and not exit_code):
+        lines, chosen = carried(text, _LIMIT)
+        if chosen or len(text) > _LONG:
+            text = lines
     if tool and not programs.is_shell(tool):
         text = _without_payload(text)
     return _kind_said(text, tuple(exception), status, exit_code, code, tool)

@@ -54,17 +54,24 @@ def _summed(tallies: Iterable[Row]) -> dict[tuple[str, str], Row]:
     """(agent, signature) -> sums, of each agent and of all."""
     found: dict[tuple[str, str], Row] = {}
     for row in tallies:
-        signature = text_in(row, "signature")
-        count, tokens, duration_s = whole_in(row, "n"), whole_in(row, "tokens"), number_in(row, "duration_s")
-        first, last = number_in(row, "min_at"), number_in(row, "max_at")
-        for agent in (text_in(row, "agent"), ALL):
-            held = _at(found, agent, signature)
-            held["n"] = held.get("n", 0) + count  # type: ignore[operator]
-            held["tokens"] = held.get("tokens", 0) + tokens  # type: ignore[operator]
-            held["duration_s"] = held.get("duration_s", 0.0) + duration_s  # type: ignore[operator]
-            held["min_at"] = min(held.get("min_at", first), first)  # type: ignore[type-var]
-            held["max_at"] = max(held.get("max_at", last), last)  # type: ignore[type-var]
+        signature, own = text_in(row, "signature"), text_in(row, "agent")
+        for agent in (own, ALL):
+            held = found.get((agent, signature))
+            if held is None:
+                held = found[agent, signature] = {"agent": agent, "signature": signature}
+                held.update((name, row[name]) for name in _SUMMED)
+                continue
+            held["n"] += row["n"]  # type: ignore[operator]
+            held["tokens"] += row["tokens"]  # type: ignore[operator]
+            held["duration_s"] += row["duration_s"]  # type: ignore[operator]
+            if row["min_at"] < held["min_at"]:  # type: ignore[operator]
+                held["min_at"] = row["min_at"]
+            if row["max_at"] > held["max_at"]:  # type: ignore[operator]
+                held["max_at"] = row["max_at"]
     return found
+
+
+_SUMMED = ("n", "tokens", "duration_s", "min_at", "max_at")
 
 
 def _newly_met(store: Store, sightings: Sequence[Row]) -> Iterable[tuple[str, str, int]]:
