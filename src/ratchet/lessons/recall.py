@@ -228,10 +228,9 @@ def candidates(
 ) -> tuple[list[Row], dict[str, Match]]:
     """Rows that share the rarest features, and those with the signature of the text or one of its pattern; the latter
     by id."""
-    kind = kind_of(text)
-    signature = sign(kind, asked.template)
-    # A lesson's own headline, as it is printed, has lost what told its kind.
-    named: list[Json] = [sign(each, asked.template) for each in (KINDS if kind == "other" else (kind,))]
+    signature = sign(kind_of(text), asked.template)
+    # A lesson's own headline, as it is printed, has lost what told its kind: alone it may read like another.
+    named: list[Json] = [sign(each, asked.template) for each in KINDS]
     exact = store.find("lessons", {**where, "signature": ("in", named)}).rows
     pattern = (store.get("signatures", signature) or {}).get("pattern")
     sibling = store.find("lessons", {**where, "pattern": pattern}).rows if pattern else []

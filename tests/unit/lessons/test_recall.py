@@ -404,7 +404,13 @@ def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None
     assert [each.text for each in recall(store, said).lessons] == [text]
 
 
-def test_the_line_that_is_printed_for_a_lesson_finds_it(store: Store) -> None:
-    said = "nilerr: error is not nil (line 3) but it returns nil"
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("nilerr: error is not nil (line 3) but it returns nil", "nilerr: error is not nil (line 7) but it returns nil"),
+        ("exhaustive: missing cases in switch of type list.Kind: list.Branch",) * 2,  # alone it reads like a missing thing
+    ],
+)
+def test_the_line_that_is_printed_for_a_lesson_finds_it(said: str, again: str, store: Store) -> None:
     remember(store, "finding", said, kind="code_error", signature=sign("code_error", template_of(said)))
-    assert [each.match for each in recall(store, said.replace("3", "7")).lessons] == ["exact"]
+    assert [each.match for each in recall(store, again).lessons] == ["exact"]
