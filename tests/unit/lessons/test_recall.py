@@ -407,8 +407,12 @@ def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None
 @pytest.mark.parametrize(
     ("said", "again"),
     [
-        ("nilerr: error is not nil (line 3) but it returns nil", "nilerr: error is not nil (line 7) but it returns nil"),
-        ("exhaustive: missing cases in switch of type list.Kind: list.Branch",) * 2,  # alone it reads like a missing thing
+        (
+            "nilerr: error is not nil (line 3) but it returns nil",
+            "nilerr: error is not nil (line 7) but it returns nil",
+        ),
+        ("exhaustive: missing cases in switch of type list.Kind: list.Branch",)
+        * 2,  # alone it reads like a missing thing
     ],
 )
 def test_the_line_that_is_printed_for_a_lesson_finds_it(said: str, again: str, store: Store) -> None:
