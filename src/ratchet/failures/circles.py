@@ -32,6 +32,11 @@ PATIENT_S = 45.0
 """Seconds between two successes from which on the second one is asked anew: it waited for something."""
 _SAID_CHARS = 20_000
 _TELLING_CHARS = 12  # a shorter text ("done", "0", "") is the same only of the very same call
+# That a command ended with a code says of no two commands that they failed of one cause.
+_ENDED = (
+    r"(?i)\(no output\)|\b(?:(?:command|process) )?(?:exited with|failed with exit|exit) "
+    r"(?:code|status):? ?-?\d{1,10}\b"
+)
 
 
 class RecentCall:
@@ -102,7 +107,10 @@ class RecentCall:
     @property
     def tells(self) -> bool:
         """Tell whether the result says enough to be called the same as another call's."""
-        return len("".join(self.said[:200].split())) >= _TELLING_CHARS
+        said = self.said[:200]
+        if "xit" in said:
+            said = compiled(_ENDED).sub("", said)
+        return len("".join(said.split())) >= _TELLING_CHARS
 
     @property
     def waits(self) -> bool:

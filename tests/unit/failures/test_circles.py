@@ -83,7 +83,7 @@ def test_a_request_that_is_sent_again_every_minute() -> None:
 
 
 def test_the_same_content_written_to_two_places_in_turns() -> None:
-    """openclaw 112479; of 118071, its neighbour in August 2026, no text was to be had."""
+    """openclaw 112479."""
     calls: list[RecentCall | None] = [
         RecentCall("write", {"path": path, "content": "The body."}, f"Successfully wrote 9 bytes to {path}")
         for _ in range(6)
@@ -109,7 +109,7 @@ def test_one_file_that_says_the_same_whatever_it_is_asked() -> None:
 
 
 def test_the_same_failure_in_other_words() -> None:
-    """openclaw 117637: forty commands that open one missing file, each with another slice."""
+    """openclaw 117637, which 118071 mends there: forty commands that open one missing file, each with another slice."""
     said = "Exit code 1\nFileNotFoundError: [Errno 2] No such file or directory: '/data/report.csv'"
     calls: list[RecentCall | None] = [
         bash(f"python3 -c \"print(open('/data/report.csv').read()[:{n}00])\"", said, failed=True) for n in range(1, 9)
@@ -117,6 +117,12 @@ def test_the_same_failure_in_other_words() -> None:
     found = told_at(calls)
     assert found is not None
     assert (found[0], found[1].wordings) == (4, 4)
+
+
+def test_probes_that_fail_without_a_word_are_no_circle() -> None:
+    """openclaw 118071: what only ends with a code says nothing about a cause that comes again."""
+    for said in ("", "Exit code 1", "(no output)\nCommand exited with code 1"):
+        assert told_at([bash(f"test -e /p/part-{n}.csv", said, failed=True) for n in range(12)]) is None, said
 
 
 def test_two_searches_in_turns_that_find_the_same() -> None:
