@@ -52,7 +52,7 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         row(
             out, "A candidate is handed to no agent until it has worked in two sessions (in one, where the error itself"
         )
-        row(out, "names what was wrong), or: ratchet lessons approve ID")
+        row(out, "names what was wrong), unless its line says why, or: ratchet lessons approve ID")
     plain_ones = [each for each in found if each.state == "active" and _is_plain(each)]
     if plain_ones and not narrowed:
         row(

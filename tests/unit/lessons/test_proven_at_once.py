@@ -42,11 +42,39 @@ def test_a_cause_that_the_error_names_is_enough(tmp_path: Path, failed: str, err
     store.close()
 
 
+def test_a_program_that_is_not_there_is_replaced_by_one_that_the_project_runs(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    ran = [[shell(f"python3 tools/{name}.py")] for name in ("a", "b", "c")]
+    failed = shell("python tools/scan.py --all", "(eval):1: command not found: python")
+    (lesson,) = learnt(store, *ran, [failed, shell("python3 tools/scan.py --all")])
+    assert lesson.text.startswith("Use `python3` instead of `python`")
+    store.close()
+
+
+def test_options_that_were_added_are_one_lesson_whatever_the_command_was_run_on(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    error = "package shop/cart: build constraints exclude all Go files in /w/shop/cart\nFAIL shop/cart [setup failed]"
+
+    def tagged(where: str) -> list[Row]:
+        return [shell(f"go test {where}", error), shell(f"go test -tags=slow {where}")]
+
+    ran = [[shell(f"go test -tags=slow ./{name}")] for name in ("a", "b", "c")]
+    assert learnt(store, *ran, tagged("./cart")) == []
+    store.close()
+    store = open_store(tmp_path / "again")
+    (lesson,) = learnt(store, *ran, tagged("./cart"), tagged("./bill -run TestSum"))
+    assert lesson.text.startswith("Add `-tags=slow` to `go test`, as in `go test -tags=slow ./")
+    held = store.get("lessons", lesson.id) or {}
+    assert answers(held, message=error, tool="Bash", asked="go test ./x")
+    assert not answers(held, message=error, tool="Bash", asked="go vet ./x")
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("command", "error", "advice"),
     [
-        ("make && \\\nmake check", "Exit code 126\n(eval):1: permission denied:", "one line"),
-        ("AT=$(go env GOPATH) && ls $AT", "Exit code 1\n(eval):1: parse error near `('", "in quotes"),
+        ("make && \\\nmake check | tail", "Exit code 126\n(eval):1: permission denied:", "one line"),
+        ("AT=$(go env GOPATH) && ls \"$AT\" | head", "Exit code 1\n(eval):1: parse error near `('", "in quotes"),
         ("jq '.[] | select(.n != 1)' a.json", "jq: error: syntax error, unexpected INVALID_CHARACTER", "| not)"),
     ],
 )
@@ -65,14 +93,14 @@ def test_what_the_shell_takes_otherwise_is_told_where_the_command_holds_it(
 
 CONTRADICTED = [
     (
-        "make && \\\nmake check",
+        "make && \\\nmake check | tail",
         "Exit code 126\n(eval):1: permission denied:",
-        "ls && \\\npwd",
+        "ls && \\\nmake list | sort",
     ),
     (
-        "AT=$(go env GOPATH) && ls $AT",
+        "AT=$(go env GOPATH) && ls \"$AT\" | head",
         "Exit code 1\n(eval):1: parse error near `('",
-        "cd shop && BASE=$(git merge-base main HEAD) && git diff $BASE",
+        "cd shop && BASE=$(git merge-base main HEAD) && git diff \"$BASE\" | head",
     ),
     (
         "jq '.[] | select(.n != 1)' a.json",
@@ -97,7 +125,17 @@ def test_what_is_said_not_to_be_taken_is_no_lesson_once_it_was(
 
 
 @pytest.mark.parametrize(
-    "elsewhere", ["echo 'a != b' > jq.txt", "grep 'AT=$(' run.sh", "printf '%s' 'a\\b'", "shopctl find --quick"]
+    "elsewhere",
+    [
+        "echo 'a != b' > jq.txt",
+        "grep 'AT=$(' run.sh",
+        "printf '%s' 'a\\b'",
+        "shopctl find --quick",
+        "git add cart.go \\\n  shop.go",  # without a pipe a client takes a line as it is
+        "AT=$(go env GOPATH) && ls \"$AT\"",
+        "for at in a b; do n=$(wc -l < $at); echo \"$n\"; done | sort",
+        "cat b.json | jq 'map(select(.id != null))' 2>/dev/null | head",  # it may have failed unseen
+    ],
 )
 def test_a_text_that_only_looks_like_it_contradicts_nothing(tmp_path: Path, elsewhere: str) -> None:
     store = open_store(tmp_path)

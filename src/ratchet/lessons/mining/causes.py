@@ -34,8 +34,9 @@ _PASSES_WITH_TIME = re.compile(
     r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
     re.IGNORECASE,
 )
-# What the shell that a client hands a command to makes of some ways to write it: how the command is written, what is
-# said then, and the advice. The words are zsh's and jq's, as real histories hold them.
+# What becomes of some ways to write a command line where a client takes it apart at its pipes and puts it together
+# again: how it is written, what the shell says then, and the advice. The words are zsh's and jq's, as real histories
+# hold them.
 _MANGLED = (
     (
         "\\\n",
@@ -43,21 +44,26 @@ _MANGLED = (
         re.compile(
             r"^(?:\(eval\)|(?:z|ba)?sh):(?: line )?\d+: (?:permission denied|command not found): *$", re.MULTILINE
         ),
-        "This shell does not take a `\\` at a line's end: write the command on one line, or run its parts one by one.",
+        "A command with a pipe may have no `\\` at a line's end here: write it on one line, or run its parts one by one.",
     ),
     (
         "=$(",
         re.compile(r"(?:^|[;&|\n(])\s*(?:export\s+)?[A-Za-z_]\w*=\$\("),
         re.compile(r"^\(eval\):\d+: parse error near `\('", re.MULTILINE),
-        "This shell does not take `NAME=$(...)` at a command's start: put the `$(...)`, in quotes, where it is used.",
+        "A command with a pipe may have no `NAME=$(...)` here: put the `$(...)`, in quotes, where it is used.",
     ),
     (
         "!=",
         re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
-        "This shell puts a `\\` before each `!`: write a filter of jq without `!=`, as `select(.x == 1 | not)`.",
+        "Behind a pipe each `!` gets a `\\` before it here: write a filter of jq without `!=`, as "
+        "`select(.x == 1 | not)`.",
     ),
 )
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_TAKEN_APART = re.compile(r"(?<![|&>])\|(?![|&])")
+_TAKEN_WHOLE = re.compile(r"<<|`|\b(?:for|while|until|if|case)\b|\$\w")
+_HIDES_ERRORS = re.compile(r"2>\s?/dev/null|\|\| ?(?:true|:)\b")
 _LEAST_WAIT_S = 5.0
 _REPLACED_WORDS = 3
 _MISSING_LAST = re.compile(r"command not found: (\S+)")
@@ -114,7 +120,7 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
 
 
 def _mangled(failed: ToolCall) -> Remedy | None:
-    """The shell took a part of the command for something else than its writer."""
+    """A part of the command became something else than its writer meant."""
     for name, written, said, text in _MANGLED:
         if written.search(failed.input) and said.search(failed.message):
             return Remedy(rule="form", text=text, do=text, reusable=True, form=f"form {name}")
@@ -122,8 +128,12 @@ def _mangled(failed: ToolCall) -> Remedy | None:
 
 
 def forms_of(command: str) -> list[str]:
-    """Name the ways to write a command that some shell is said not to take, as remedies name them, if it has any."""
-    return [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
+    """Name the ways to write a command that are said not to be taken, as remedies name them, if it has any: where it
+    has a pipe at which it is taken apart, and would show that one was not taken."""
+    found = [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
+    bare = _QUOTED.sub("''", command) if found else ""
+    pieces = _TAKEN_APART.search(bare) and not _TAKEN_WHOLE.search(bare) and not _HIDES_ERRORS.search(bare)
+    return found if pieces else []
 
 
 def _speaks(failed: ToolCall) -> str:

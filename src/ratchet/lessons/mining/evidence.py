@@ -134,7 +134,9 @@ def _state(
     if offers >= _FAILED_OFFERS and right < _FAILS * offers:
         return "retired", f"it would have been right in {right} of {offers} sessions"
     if not proven:
-        return "candidate", ""
+        ways = {each.session for each in fixes if each.fixed and _fits(told, each)}
+        off = all(map(suppresses, told)) and len(ways) >= PROVEN_SESSIONS
+        return "candidate", f"it switches a check off: told once {_WAY_SESSIONS} sessions did so" if off else ""
     if offers + 1 >= _JUDGED_OFFERS and right + 1 < _HOLDS * (offers + 1):
         return "candidate", f"it would have been right in {right} of {offers} sessions"
     return "active", ""
@@ -206,7 +208,7 @@ def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -
         return share >= least and sessions >= _WAY_SESSIONS
     if share >= _ONCE_SHARE and names_rule(key) and shapes(form):
         return True
-    return share >= least and sessions >= (_LOOSE_SESSIONS if loose else PROVEN_SESSIONS)
+    return share >= least and sessions >= (_LOOSE_SESSIONS if loose and share < _ONCE_SHARE else PROVEN_SESSIONS)
 
 
 def _is_another_name(missing: str, value: str) -> bool:

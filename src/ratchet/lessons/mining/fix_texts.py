@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -75,12 +76,14 @@ def _mark(name: str) -> str:
 def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
     said = []
     best = _shortest(told[0], ended)
+    first = sum(bool(told[0] & each.forms) for each in ended)
     for at, forms in enumerate(told):
         having = [each for each in ended if forms & each.forms]
         sessions = _number(len({each.session for each in having}), "session")
         counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
-        said.append(f"Else {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
+        other = "More often" if len(having) > first else "Else"
+        said.append(f"{other} {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
     return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
 
 
@@ -171,6 +174,7 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     """A hunk as lines of a diff; what is left out of a long one is marked."""
     if best is None or all(form.startswith("import ") for form in forms):  # its sentence says the line
         return "."
+    best = _once(best)
     before = best.removed[:_REMOVED_LINES]
     shown = dedent("\n".join((*before, *_told_lines(forms, best.added)))).split("\n")  # its depth within a block stays
     gone, new = shown[: len(before)], shown[len(before) :]
@@ -179,6 +183,16 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     lines += [f"+ {_cut(line, gone[at] if at < len(gone) else '')}" for at, line in enumerate(new)]
     lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
     return ", for example:\n" + "\n".join(line for line in lines if line[2:].strip())
+
+
+def _once(best: Seen) -> Seen:
+    """The same hunk with a line once that it changes at several places alike."""
+    places = {
+        (old.strip(), new.strip()): (old, new) for old, new in zip(best.removed, best.added, strict=False)
+    }
+    if len(best.removed) != len(best.added) or len(places) == len(best.added):
+        return best
+    return replace(best, removed=tuple(old for old, _ in places.values()), added=tuple(new for _, new in places.values()))
 
 
 def _cut(line: str, other: str) -> str:

@@ -37,6 +37,8 @@ def grounds_of(group: str, text: str, seen: Sequence[Resolution]) -> Grounds:
     rule = own[-1].rule
     if rule == "made":
         return Grounds(named=(group.removeprefix("step make ").partition(" \0")[0],))
+    if group.startswith("step adds "):
+        return Grounds(ran=tuple(own[-1].head.split()))
     if rule not in _AS_WRITTEN:
         return Grounds()
     named, ran, free = [], [], False

@@ -98,7 +98,12 @@ def shell_remedy(
     other = other_program(was, piece)
     if other is not None and not edits:
         text = f"Use `{other[1]}` instead of `{other[0]}`, as in `{' '.join(piece.plain.split())[:120]}`."
-        return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=f"program {other[0]} {other[1]}")
+        absent = missing_program(failed) == other[0]
+        form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
+        return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
+    options = _only_options(was, piece)
+    if options and not edits and not acts and not any(each.path for each in failed.findings):
+        return _with_options(was, piece, options)
     if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
         return _instead(failed, was, piece)
     if edits:
@@ -253,6 +258,33 @@ def _instead(failed: ToolCall, was: Piece, piece: Piece, rule: Rule = "instead")
         text = f"Run `{new}`."
     reusable = not is_code(new) and new != old
     return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=form)
+
+
+def _only_options(was: Piece, piece: Piece) -> list[str]:
+    """The options, with their values, that are all that a command has more than another; [] where more differs."""
+    rest = list(was.words)
+    added: list[str] = []
+    option = ""
+    for word in piece.words:
+        if rest and word == rest[0]:
+            option = ""
+            rest.pop(0)
+        elif word[:1] == "-" or option:
+            option = word if word[:1] == "-" and "=" not in word else ""
+            added.append(word)
+        else:
+            return []
+    return added if not rest and was.operands and not _SKIPS.search(" ".join(added)) else []
+
+
+_SKIPS = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
+
+
+def _with_options(was: Piece, piece: Piece, options: Sequence[str]) -> Remedy:
+    """The same command with options more: whatever it is run on."""
+    told = " ".join(options)
+    text = f"Add `{told}` to `{was.head}`, as in `{' '.join(piece.plain.split())[:120]}`."
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=True, form=f"adds {was.head} {told}")
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:

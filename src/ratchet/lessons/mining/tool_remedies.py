@@ -13,6 +13,7 @@ from ratchet.lessons.mining.calls import ToolCall, value_text
 from ratchet.lessons.mining.remedy import Remedy, evidence
 from ratchet.lessons.mining.similar import names
 
+_ONE_WORD = re.compile(r"[\w.:/@-]{2,60}")  # a value whose shape shows what is asked for
 _PATHS = frozenset(("file_path", "path", "notebook_path", "absolute_path", "filename", "cwd"))
 
 
@@ -36,8 +37,8 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
         return Remedy(rule="fields", text=text, do=added[0], reusable=True, form=form)
     for name in changed:
         value, old = str(now[name]), str(was[name])
-        if names(failed.message, name) and 1 < len(value) <= 80:
-            text = f"Call {failed.tool} with a `{name}` like `{value}`, not one like `{old[:60]}`."
+        if names(failed.message, name) and _ONE_WORD.fullmatch(value) and _ONE_WORD.fullmatch(old):
+            text = f"Call {failed.tool} with a `{name}` like `{value}`, not one like `{old}`."
             return Remedy(rule="fields", text=text, do=value, reusable=True, form=f"kind {failed.tool} {name}")
     told = [name for name in added if re.search(rf"\b{re.escape(name)}\b", failed.message)]
     return _with_fields(failed, worked, told) if told else evidence("unclear", worked.input)
