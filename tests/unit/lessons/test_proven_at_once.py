@@ -74,7 +74,7 @@ def test_options_that_were_added_are_one_lesson_whatever_the_command_was_run_on(
     ("command", "error", "advice"),
     [
         ("make && \\\nmake check | tail", "Exit code 126\n(eval):1: permission denied:", "one line"),
-        ("AT=$(go env GOPATH) && ls \"$AT\" | head", "Exit code 1\n(eval):1: parse error near `('", "in quotes"),
+        ('AT=$(go env GOPATH) && ls "$AT" | head', "Exit code 1\n(eval):1: parse error near `('", "in quotes"),
         ("jq '.[] | select(.n != 1)' a.json", "jq: error: syntax error, unexpected INVALID_CHARACTER", "| not)"),
     ],
 )
@@ -98,9 +98,9 @@ CONTRADICTED = [
         "ls && \\\nmake list | sort",
     ),
     (
-        "AT=$(go env GOPATH) && ls \"$AT\" | head",
+        'AT=$(go env GOPATH) && ls "$AT" | head',
         "Exit code 1\n(eval):1: parse error near `('",
-        "cd shop && BASE=$(git merge-base main HEAD) && git diff \"$BASE\" | head",
+        'cd shop && BASE=$(git merge-base main HEAD) && git diff "$BASE" | head',
     ),
     (
         "jq '.[] | select(.n != 1)' a.json",
@@ -132,8 +132,8 @@ def test_what_is_said_not_to_be_taken_is_no_lesson_once_it_was(
         "printf '%s' 'a\\b'",
         "shopctl find --quick",
         "git add cart.go \\\n  shop.go",  # without a pipe a client takes a line as it is
-        "AT=$(go env GOPATH) && ls \"$AT\"",
-        "for at in a b; do n=$(wc -l < $at); echo \"$n\"; done | sort",
+        'AT=$(go env GOPATH) && ls "$AT"',
+        'for at in a b; do n=$(wc -l < $at); echo "$n"; done | sort',
         "cat b.json | jq 'map(select(.id != null))' 2>/dev/null | head",  # it may have failed unseen
     ],
 )

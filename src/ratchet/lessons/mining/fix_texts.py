@@ -187,12 +187,12 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
 
 def _once(best: Seen) -> Seen:
     """The same hunk with a line once that it changes at several places alike."""
-    places = {
-        (old.strip(), new.strip()): (old, new) for old, new in zip(best.removed, best.added, strict=False)
-    }
+    places = {(old.strip(), new.strip()): (old, new) for old, new in zip(best.removed, best.added, strict=False)}
     if len(best.removed) != len(best.added) or len(places) == len(best.added):
         return best
-    return replace(best, removed=tuple(old for old, _ in places.values()), added=tuple(new for _, new in places.values()))
+    return replace(
+        best, removed=tuple(old for old, _ in places.values()), added=tuple(new for _, new in places.values())
+    )
 
 
 def _cut(line: str, other: str) -> str:
