@@ -56,8 +56,7 @@ _MANGLED = (
         "!=",
         re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
-        "Behind a pipe each `!` gets a `\\` before it here: write a filter of jq without `!=`, as "
-        "`select(.x == 1 | not)`.",
+        "Behind a pipe each `!` gets a `\\` here: write a filter of jq without `!=`, as `select(.x == 1 | not)`.",
     ),
 )
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")

@@ -95,20 +95,30 @@ def shell_remedy(
         return _folder_kept(failed, was, piece, led)
     if led and not edits and (_MISSING_PATH.search(failed.message) or led[0].words[0] != "cd"):
         return _led(failed, was, piece, led)
-    other = other_program(was, piece)
-    if other is not None and not edits:
-        text = f"Use `{other[1]}` instead of `{other[0]}`, as in `{' '.join(piece.plain.split())[:120]}`."
-        absent = missing_program(failed) == other[0]
-        form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
-        return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
-    options = _only_options(was, piece)
-    if options and not edits and not acts and not any(each.path for each in failed.findings):
-        return _with_options(was, piece, options)
+    rewritten = None if edits else _rewritten(failed, was, piece, acts)
+    if rewritten is not None:
+        return rewritten
     if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
         return _instead(failed, was, piece)
     if edits:
         return evidence("unclear", worked.input)  # the edit did it, and is told by the finding that it ended
     return _by_circumstance(failed, worked, acts, changed=changed)
+
+
+def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]) -> Remedy | None:
+    """The same words behind another program, or with options more."""
+    other = other_program(was, piece)
+    if other is not None:
+        text = f"Use `{other[1]}` instead of `{other[0]}`, as in `{' '.join(piece.plain.split())[:120]}`."
+        absent = missing_program(failed) == other[0]
+        form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
+        return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
+    options = _only_options(was, piece)
+    if not options or acts or any(each.path for each in failed.findings):
+        return None
+    told = " ".join(options)
+    text = f"Add `{told}` to `{was.head}`, as in `{' '.join(piece.plain.split())[:120]}`."
+    return Remedy(rule="instead", text=text, do=piece.exact, reusable=True, form=f"adds {was.head} {told}")
 
 
 def _selection(piece: Piece) -> list[str]:
@@ -278,13 +288,6 @@ def _only_options(was: Piece, piece: Piece) -> list[str]:
 
 
 _SKIPS = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
-
-
-def _with_options(was: Piece, piece: Piece, options: Sequence[str]) -> Remedy:
-    """The same command with options more: whatever it is run on."""
-    told = " ".join(options)
-    text = f"Add `{told}` to `{was.head}`, as in `{' '.join(piece.plain.split())[:120]}`."
-    return Remedy(rule="instead", text=text, do=piece.exact, reusable=True, form=f"adds {was.head} {told}")
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
