@@ -44,13 +44,13 @@ _MANGLED = (
         re.compile(
             r"^(?:\(eval\)|(?:z|ba)?sh):(?: line )?\d+: (?:permission denied|command not found): *$", re.MULTILINE
         ),
-        "A command with a pipe may have no `\\` at a line's end here: write it on one line, or run its parts one by one.",
+        "With a pipe a command takes no `\\` at a line's end here: write it on one line, or run its parts one by one.",
     ),
     (
         "=$(",
         re.compile(r"(?:^|[;&|\n(])\s*(?:export\s+)?[A-Za-z_]\w*=\$\("),
         re.compile(r"^\(eval\):\d+: parse error near `\('", re.MULTILINE),
-        "A command with a pipe may have no `NAME=$(...)` here: put the `$(...)`, in quotes, where it is used.",
+        "With a pipe a command takes no `NAME=$(...)` here: put the `$(...)`, in quotes, where it is used.",
     ),
     (
         "!=",
