@@ -22,6 +22,7 @@ _PATH_IN = compiled(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[
 _DOUBLED = compiled(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins
 _ABSOLUTE = ("/", "~", "…", "$")
 _USAGE = r"(?im)^\s*usage\b"
+_NAMES_FLAG = r"(?im)^(?!\s*usage\b).*\b(?:unknown|unrecogni[sz]ed|invalid|unexpected)\b.{0,40}(?<![\w-])--?[A-Za-z]"
 _VALUE = r"[\w./:@-]*[\w/]"
 _MARKS = ".,:;()'\"`<>[]"
 
@@ -48,7 +49,7 @@ def answers(
     if not _is_of_tool(lesson, message, tool):
         return False
     needs = lesson.get("needs")
-    if isinstance(needs, str) and needs not in (asked or (message if lesson.get("rule") == "fields" else needs)):
+    if isinstance(needs, str) and needs not in (asked or _said_of(lesson, message, needs)):
         return False
     said = f"{message}\n{asked}"
     if not all(names(said, word) for word in _words(lesson, "named")):
@@ -59,6 +60,13 @@ def answers(
     if subjects and not any(names(said, word) for word in subjects):
         return False
     return lesson.get("rule") != "place" or _stands_elsewhere(message, tool, asked, root, away=away)
+
+
+def _said_of(lesson: Mapping[str, object], message: str, needs: str) -> str:
+    """Where a flag or a value must stand of which no command is known: in an error that names one; a way to write a
+    command, or a flag of which only the usage is told, is named by none."""
+    rule = lesson.get("rule")
+    return message if rule == "fields" or (rule == "flag" and compiled(_NAMES_FLAG).search(message)) else needs
 
 
 def _is_of_tool(lesson: Mapping[str, object], message: str, tool: str) -> bool:

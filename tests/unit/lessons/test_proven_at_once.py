@@ -31,6 +31,11 @@ def learnt(store: Store, *sessions: list[Row]) -> list[Lesson]:
     [
         ("shopctl ls --quick", "Error: unknown flag: --quick", "shopctl ls"),
         ("./run.sh", "./run.sh: line 3: /tmp/shop-bin: No such file or directory", ""),
+        (
+            "git add cart.go .beads/issues.jsonl",
+            "The following paths are ignored by one of your .gitignore files:\n.beads/issues.jsonl",
+            "git add cart.go",
+        ),
         ("tree lib/cart -L 2", "(eval):1: command not found: tree", "find lib/cart -type d"),
     ],
 )
@@ -142,6 +147,14 @@ def test_a_text_that_only_looks_like_it_contradicts_nothing(tmp_path: Path, else
     sessions = [[shell(failed, error), shell("git status")] for failed, error, _ in CONTRADICTED]
     learnt(store, *sessions, [shell(elsewhere)])
     assert [each.state for each in listed(store)].count("retired") == 0
+    store.close()
+
+
+def test_an_option_is_not_spoken_of_where_the_error_names_another_one(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    learnt(store, [shell("shopctl ls --quick", "Error: unknown flag: --quick"), shell("shopctl ls")])
+    texts = ("Error: unknown flag: --quick", "Error: unknown flag: --brief")
+    assert [len(recall(store, text, project="/w/shop", states=("active",)).lessons) for text in texts] == [1, 0]
     store.close()
 
 

@@ -35,6 +35,21 @@ def test_code_keeps_its_depth_beside_the_other_lines_and_loses_that_of_its_block
     assert '+ \treturn wrap("x", err)' in text.splitlines()
 
 
+def test_a_line_that_is_changed_at_several_places_alike_is_shown_once() -> None:
+    old, new = ["\t\tfile.Close()", "\tfile.Close()"], ["\t\t_ = file.Close()", "\t_ = file.Close()"]
+    text = told(*[("put in _ =", old, new)] * 2, key="gosec:G104")
+    assert text.splitlines()[1:] == ["- file.Close()", "+ _ = file.Close()"]
+
+
+def test_of_two_fixes_the_one_that_is_used_more_often_is_told_as_that() -> None:
+    checked = ("check the error", ["x, _ := open()"], ["x, err := open()", "if err != nil {", "}"])
+    silenced = ("suppress nolint:errcheck", ["open()"], ["open() //nolint:errcheck // a try"])
+    text = told(*[checked] * 2, *[silenced] * 3, key="errcheck")
+    assert text.startswith("Check the error (2 of 5 fixes, 2 sessions), for example:\n")
+    assert text.splitlines()[-1].startswith("More often this project silences it, with the reason beside it: `//nolint")
+    assert text.endswith("(3 of 5 fixes, 3 sessions).")
+
+
 def test_what_an_example_leaves_out_is_marked() -> None:
     old, new = [f"step{at}()" for at in range(9)], ["all := collect()"]
     text = told(*[("extract a function", old, new)] * 2, key="maintidx")
@@ -345,6 +360,7 @@ def test_how_a_rule_reshapes_code_is_told_after_one_session_and_a_name_after_two
 
     assert state("use switch", "gocritic:ifElseChain") == "active"
     assert state("swap : > !:", "tsc:TS2564") == "active"
+    assert state("put in _ =", "gosec:G104") == "candidate"  # it only throws the error away
     assert state("add shop.Connect", "ireturn") == "candidate"
     assert state("use switch", "c:missing return") == "candidate"
     assert state("suppress nolint:nilerr", "nilerr") == "candidate"

@@ -129,7 +129,7 @@ def _mangled(failed: ToolCall) -> Remedy | None:
 def forms_of(command: str) -> list[str]:
     """Name the ways to write a command that are said not to be taken, as remedies name them, if it has any: where it
     has a pipe at which it is taken apart, and would show that one was not taken."""
-    found = [f"form {name}" for name, written, _, _ in _MANGLED if written.search(command)]
+    found = [f"form {name}" for name, written, _, _ in _MANGLED if name in command and written.search(command)]
     bare = _QUOTED.sub("''", command) if found else ""
     pieces = _TAKEN_APART.search(bare) and not _TAKEN_WHOLE.search(bare) and not _HIDES_ERRORS.search(bare)
     return found if pieces else []

@@ -383,5 +383,5 @@ def strong(feature: str) -> bool:
 def shapes(feature: str) -> bool:
     """Tell whether a feature is how code was reshaped, whatever its names are: renamed, split, a keyword, a sign."""
     if feature.startswith(SWAPS):
-        return re.search(r"[A-Za-z]", feature.removeprefix(next(filter(feature.startswith, SWAPS)))) is None
+        return re.search(r"[A-Za-z_]", feature.removeprefix(next(filter(feature.startswith, SWAPS)))) is None
     return not feature.startswith(("add ", "import ", "instead ", "suppress ", "silence "))

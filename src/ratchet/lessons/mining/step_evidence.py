@@ -24,6 +24,7 @@ _PROVEN_AT_ONCE = (
     "without ",
     "absent ",
     "value ",
+    "Leave out the ",
 )  # beginnings of a form
 _ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
 _WORKS_PLAINLY = frozenset(("first", "instead", "made", "program", "through", "flag", "stand_in"))
