@@ -63,8 +63,8 @@ def answers(
 
 
 def _said_of(lesson: Mapping[str, object], message: str, needs: str) -> str:
-    """Where a flag or a value must stand of which no command is known: in an error that names one; a way to write a
-    command, or a flag of which only the usage is told, is named by none."""
+    """The text that must hold a flag or a value, of a failure whose command is not known: an error that names one. A
+    way to write a command, or a flag of which only the usage is told, is named by none."""
     rule = lesson.get("rule")
     return message if rule == "fields" or (rule == "flag" and compiled(_NAMES_FLAG).search(message)) else needs
 

@@ -107,12 +107,8 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         return Remedy(rule="flag", text=text, do=head, reusable=True, form=f"flag {head} {flags[0]}")
     if found := _unknown_value(failed):
         return found
-    if failed.tool.startswith("mcp__") and failed.kind in (
-        "code_error",
-        "tool_error",
-        "tool_not_found",
-        "server_error",
-    ):
+    # A tool's own words (`call read_page first`) say how to use it; that it broke is another matter.
+    if failed.tool.startswith("mcp__") and failed.kind in ("code_error", "tool_not_found", "server_error"):
         text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
         return Remedy(rule="never", text=text, do=failed.tool, reusable=True, form=f"never {failed.tool}")
     return None
