@@ -8,6 +8,7 @@ only where the tool's own error stands alone.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ratchet.failures import ours, programs
 from ratchet.failures.runner_reports import compiler_failed, tests_failed
@@ -60,7 +61,6 @@ _DISPLAYS = (
 _BODY_KEYS = ('"error', '"isError"', '"success"', '"status', '"exit_code"')
 _OWN_ERROR = (
     r"<tool_use_error>|Error:|Error \w{1,40}ing\b[^\n]{0,300}(?:: |['\"`/\\])|API Error\b"
-    r"|(?:ENOENT|EISDIR|EACCES|EPERM|ENOTDIR): "
     r"|InputValidationError"
     r"|MCP error -\d|McpError\b|File does not exist\.|String to replace not found"
     r"|Request failed with status code [45]\d\d"
@@ -177,7 +177,7 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     if name and name not in _SHELL_LIKE:
         if re.match(_OWN_ERROR, said) and not re.match(_ABOUT_ERRORS, said):
             return not (name.startswith(("task", "agent")) and len(said) > 1000)
-        if _is_plain_error(said):
+        if _is_plain_error(said) or _system_speaks(said):
             return True
         return not name.startswith(_DISPLAYS) and _is_error_answer(said)
     if re.match(_SHELL_ERROR, said):
@@ -186,7 +186,7 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     if _speaks_of_itself(said, first) or (not name and _is_plain_error(said)):
         return True
     if first in _SHOWS or " ".join(head.split(" ")[:2]) in _SHOWS_TWO:
-        return _stands_alone(said)
+        return _stands_alone(said, first)
     if first in _FETCHES:
         return _stands_alone(said) or _is_error_answer(said)
     return _is_error_answer(said) or _command_failed(said)
@@ -210,10 +210,41 @@ def _command_failed(said: str) -> bool:
     )
 
 
-def _stands_alone(said: str) -> bool:
-    """Nothing but errors of the command itself."""
+def _stands_alone(said: str, program: str = "") -> bool:
+    """Nothing but errors of the command itself; those that any program may word so, only of `program` where one is
+    named: it shows what others wrote."""
     lines = [line for line in said.split("\n") if line.strip()]
-    return len(lines) <= _STARTS and all(re.match(_ALONE, line[:600]) for line in lines)
+    if len(lines) > _STARTS:
+        return False
+    own = f"{program}: "  # a bare "File exists" is what somebody's `echo` says
+    return all(re.match(_ALONE, line[:600]) or (own in line[:300] and _system_speaks(line)) for line in lines)
+
+
+def _system_speaks(said: str) -> bool:
+    """Tell whether one line ends with the words that the system has for an error, or begins with the error's name."""
+    if len(said) > 600 or "\n" in said or re.match(_HIT, said):
+        return False
+    import errno
+
+    name, colon, _ = said.partition(": ")
+    if colon and name[:1] == "E" and name != "ERROR" and hasattr(errno, name):
+        return True
+    said = said.rstrip(".\r")
+    words = said if said in _of_system() else said.rpartition(": ")[2]
+    is_long = words.count(" ") >= 3  # Go writes all of it in lower case; what is short, people write so, too
+    return words in _of_system() or (is_long and words[:1].upper() + words[1:] in _of_system())
+
+
+_HIT = r"[^\s:]{1,300}[:-]\d{1,6}[:-]"  # a line that a search found
+
+
+@lru_cache(maxsize=1)
+def _of_system() -> frozenset[str]:
+    import errno
+    import os
+
+    answer = os.strerror(errno.ENODATA)  # "No data available": what was asked has none
+    return frozenset(os.strerror(number) for number in errno.errorcode) - {answer}
 
 
 def _speaks_of_itself(said: str, program: str) -> bool:

@@ -37,6 +37,15 @@ def _shown(change: FileChange) -> str:
     return "\n".join(_line(line, hidden) for line in diff.split("\n")) if hidden else diff
 
 
+def without_secrets(part: str, text: str) -> str:
+    """Some lines of a file, line for line, with the secrets hidden that the whole `text` of the file tells."""
+    hidden = _hidden_lines(text)
+    lines = [
+        line.replace(bare, hidden[bare]) if (bare := line.strip()) in hidden else line for line in part.split("\n")
+    ]
+    return redact("\n".join(lines)) if hidden else part
+
+
 def _line(line: str, hidden: dict[str, str]) -> str:
     bare = line[1:].strip()
     return line[:1] + line[1:].replace(bare, hidden[bare]) if bare in hidden else line

@@ -13,8 +13,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratchet.lessons.finding import Bars, Sought, judged, quoted_names
-from ratchet.lessons.recall import CALIBRATED, bars_of, candidates
+from ratchet.lessons.finding import CALIBRATED, Bars, Sought, judged, quoted_names
+from ratchet.lessons.recall import bars_of, candidates
 from ratchet.records import Row, text_in, whole_in
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
@@ -18,9 +18,11 @@ from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
-from ratchet.ports import Store, Where
 from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
 from ratchet.store.sums import HOURS, add_fact, fact_days
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
 
 _HOUR_S = 3_600
 _DAY_S = 86_400.0

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from ratchet.records import Row
 
+CALIBRATED = "recall"
+"""The row of table `meta` that holds the thresholds."""
 SOUGHT = 24  # features by which candidates are searched: the rarest
 STEPS = 3_000  # rows that have one of them, in all: what a search may cost
 CANDIDATES = 32  # ranked, out of those that a search found

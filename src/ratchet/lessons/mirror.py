@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ratchet import files
 from ratchet.lessons import exposure
-from ratchet.lessons.recall import CALIBRATED
+from ratchet.lessons.finding import CALIBRATED
 from ratchet.store.paging import rows_of
 from ratchet.store.sqlite import SqliteStore
 

@@ -22,7 +22,18 @@ from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import prose
 from ratchet.lessons.exposure import concerns
-from ratchet.lessons.finding import CANDIDATES, POSSIBLE, Bars, Hit, Judged, Sought, judged, quoted_names, sought
+from ratchet.lessons.finding import (
+    CALIBRATED,
+    CANDIDATES,
+    POSSIBLE,
+    Bars,
+    Hit,
+    Judged,
+    Sought,
+    judged,
+    quoted_names,
+    sought,
+)
 from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.lessons import STATES
 from ratchet.lessons.ranking import order
@@ -34,8 +45,6 @@ from ratchet.store.derived import PROSE
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
-CALIBRATED = "recall"
-"""The row of table `meta` that holds the thresholds."""
 _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects are to be left out
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.exposure import folder_name, project_name, remote_of, repository_of
-from ratchet.ports import Store
 from ratchet.recording.remotes import REMOTE
 from ratchet.records import Row, text_in, whole_in
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store
 
 
 def known_as(store: Store, folder: str) -> str:

@@ -249,3 +249,48 @@ def test_a_long_hostile_line_costs_no_more_than_its_length(unit: str) -> None:
 def test_a_mixture_of_hostile_pieces_neither_hangs_nor_fails(piece: str, times: int) -> None:
     once = redact(piece * times)
     assert redact(once) == redact(redact(once))
+
+
+# -- manifests of Kubernetes ---------------------------------------------------------------------------------------
+IN_SECRET = "Zx9vB3nM1qW7eR5t"
+ITEMS = st.sampled_from(
+    [
+        "a: {v}",
+        "a: |\n    {v}\n    {v}",
+        "a: >-\n    {v}\n\n    # {v}\n    {v}",
+        "a: |2\n    {v}",
+        "a:\n    {v}",
+        "'b.c': 'it {v}\n    goes on {v}'",
+        '"d/e": "x\\"{v}"',
+        "f: !!binary |\n    {v}",
+        "# a remark",
+        "",
+    ]
+)
+
+
+@given(
+    items=st.lists(ITEMS, min_size=1, max_size=6),
+    name=st.sampled_from(["data:", "stringData:", "data:  # of it"]),
+    frame=st.sampled_from(["%s", "+%s", "{number}\t%s"]),
+    end=st.sampled_from(["\n", "\r\n", "\\n"]),
+)
+def test_the_data_of_a_secret_is_hidden_whatever_stands_between_its_items(
+    items: list[str], name: str, frame: str, end: str
+) -> None:
+    body = "\n".join(f"  {item}" if item else "" for item in items).replace("{v}", IN_SECRET)
+    lines = f"kind: Secret\n{name}\n{body}\n  last: {IN_SECRET}\ntype: Opaque\nkept: this".split("\n")
+    text = end.join(frame.replace("{number}", f"{number:6}") % line for number, line in enumerate(lines, start=1))
+    hidden = redact(text)
+    assert IN_SECRET not in hidden
+    assert "Opaque" in hidden
+    assert "kept: this" in hidden
+
+
+def test_a_map_beside_a_secret_stays() -> None:
+    beside = "kind: ConfigMap\ndata:\n  a: |\n    some plain words\n  b: 3"
+    assert beside in redact(f"{beside}\n---\nkind: Secret\ndata:\n  a: eHl6eHl6\n---\n{beside}\n")
+    assert IN_SECRET not in redact(f"kind: Secret\nstringData: {{a: {IN_SECRET}, 'b': \"{IN_SECRET}\"}}\n")
+    listed = f"items:\n- data:\n    a: |\n      {IN_SECRET}\n    b: {IN_SECRET}\n  kind: Secret\n  type: Opaque\n"
+    assert redact(listed).endswith("kind: Secret\n  type: Opaque\n")
+    assert IN_SECRET not in redact(listed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,42 @@ def kind_in(row: Row) -> str:
     failure = row["failure"]
     assert isinstance(failure, dict)
     return str(failure["kind"])
+
+
+SYSTEM = sorted({os.strerror(number) for number in errno.errorcode} - {os.strerror(errno.ENODATA)})
+# These count alone in any output of few lines: a file or folder was named wrongly.
+FOREMOST = ("No such file or directory", "Permission denied", "Is a directory", "Not a directory")
+
+
+@pytest.mark.parametrize("words", SYSTEM)
+def test_what_the_system_says_of_an_error_is_one_whoever_passes_it_on(words: str) -> None:
+    assert says_failure(words, tool="Write")
+    assert says_failure(f"/srv/x: {words}", tool="mcp__files__save")
+    for program in ("cp", "mytool", "docker"):
+        told = f"{program}: /srv/x: {words}"
+        assert says_failure(told, tool="Bash", head=program, given=f"{program} a b") or ": " in words
+    if words not in FOREMOST:
+        assert not says_failure(f"worker 3: {words}", tool="Bash", head="tail", given="tail -1 app.log")
+    assert not says_failure(words, tool="Bash", head="test", given=f"test -f x && echo '{words}'")
+
+
+def test_the_name_of_an_error_says_so_and_an_empty_answer_does_not() -> None:
+    assert says_failure("ENOSPC: no space left on device, write", tool="Write")
+    assert says_failure("write /x: no space left on device", tool="Bash", head="docker", given="docker build .")
+    assert not says_failure("EXAMPLE: how to write", tool="Read")
+    assert not says_failure(f"weather: {os.strerror(errno.ENODATA)}", tool="lookup")
+
+
+@pytest.mark.parametrize("tool", ["", "Bash", "Write"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cp: error writing 'x': No space left on device",
+        "ENOSPC: no space left on device, write",
+        "error: failed to write: Disk quota exceeded",
+        "There is not enough space on the disk.",
+        "mysqld: Disk is full writing 'x' (Errcode: 28)",
+    ],
+)
+def test_a_full_disk_is_no_quota_of_a_provider(text: str, tool: str) -> None:
+    assert kind_of(text, tool=tool) == "command_failed"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import pytest
 
 from ratchet.healing.episode import Attempt, Budget, Episode, Task
 from ratchet.healing.patches import diff_text
 from ratchet.healing.shown import shown_text
+from ratchet.healing.solvers import survey
 from ratchet.sandbox.command import FileChange
+from ratchet.sandbox.copied import CopiedWorkspace
 
 VALUE = "aHVudGVyMnh5ejk5OQ=="
 FAR = "".join(f"  place{n}: here\n" for n in range(8))
@@ -88,3 +91,17 @@ def test_of_a_row_from_before_the_diff_is_shown_without_the_secrets_that_its_own
     assert (
         "hunter2xyz9" not in Episode(id="e", task=task, number=1, status="passed", budget=Budget(), diff=old.diff).shown
     )
+
+
+@pytest.mark.parametrize("at", range(4, 60, 7))
+def test_a_part_of_a_large_file_keeps_none_of_the_secrets_that_the_whole_tells(tmp_path: Path, at: int) -> None:
+    filler = "".join(f"# line {number} of a long remark\n" for number in range(400))
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "large.py").write_text(f"{filler}TEXT = '''\n{KEY}{MANIFEST}  a: |\n    {VALUE}\n'''\n{filler}")
+    told = f'File "large.py", line {400 + at}\n'
+    work = CopiedWorkspace.create(project, tmp_path / "work")
+    [seen] = survey.shown(work, ["large.py"], told, 2_000, may_change=frozenset({"large.py"}))
+    assert not seen.whole
+    assert not [line for line in (*INNER, VALUE) if line in seen.text]
+    assert "[redacted:" in seen.text or "remark" in seen.text

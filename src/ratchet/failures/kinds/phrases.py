@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     Rule = tuple[int, str, str, tuple[str, ...], tuple[str, ...]]  # rank, kind, a part, the others, those barred
     Tier = tuple[tuple[str, tuple[str, ...]], ...]  # kind, its phrases
 
@@ -41,19 +44,23 @@ _by_word: dict[str, list[Rule]] = {}
 _by_pair: dict[tuple[str, str], list[Rule]] = {}
 
 
+_GROUP = r'\[\[(\w+)\]\]\nkind = "(\w+)"\nphrases = \[\n((?:    "[^"\\\n]+",\n)*)\]\n'
+
+
 @lru_cache(maxsize=1)
 def tiers() -> tuple[Tier, Tier, Tier]:
-    """The groups of phrases in their order: the specific ones, the general ones, and the last resort."""
-    import tomllib  # here, since a hook imports this module and asks about no text
-    from pathlib import Path
+    """The groups of phrases in their order: the specific ones, the general ones, and the last resort.
 
-    with Path(__file__).with_name("phrases.toml").open("rb") as file:
-        held = tomllib.load(file)
-    specific, general, last = (
-        tuple((group["kind"], tuple(group["phrases"])) for group in held[name])
-        for name in ("specific", "general", "last")
-    )
-    return specific, general, last
+    Reads the one layout that the file has (a phrase a line): `tomllib` takes seven times as long, which every command
+    that asks for a kind would pay. A test holds both readings equal.
+    """
+    from pathlib import Path  # here, since a hook imports this module and asks about no text
+
+    text = Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
+    held: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for name, kind, phrases in re.findall(_GROUP, text):
+        held.setdefault(name, []).append((kind, tuple(phrases.split('"')[1::2])))
+    return tuple(held["specific"]), tuple(held["general"]), tuple(held["last"])
 
 
 def vocabulary() -> tuple[set[str], list[str]]:
@@ -96,26 +103,36 @@ def met_by(words: str) -> tuple[str, str, str]:
 
 def _build() -> None:
     """Each phrase under its rarest pair of words, or under its word: a text meets few of those."""
-    rules: list[tuple[list[str | tuple[str, str]], Rule]] = []
+    rules: list[tuple[Sequence[str | tuple[str, str]], Rule]] = []
     common: dict[str | tuple[str, str], int] = {}
     for rank, (kind, phrases) in enumerate(group for tier in tiers() for group in tier):
         for phrase in phrases:
-            parts = phrase.split(" & ")
-            needed = [part.split() for part in parts if part[0] != "!"]
-            barred = tuple(f" {part[1:]} " for part in parts if part[0] == "!")
-            keys: list[str | tuple[str, str]] = [pair for held in needed for pair in zip(held, held[1:], strict=False)]
-            keys = keys or [word for held in needed for word in held]
+            keys, rule = _split(rank, kind, phrase) if "&" in phrase else _whole(rank, kind, phrase)
             for key in keys:
                 common[key] = common.get(key, 0) + 1
-            first, *others = (f" {' '.join(held)} " for held in needed)
-            rules.append((keys, (rank, kind, first, tuple(others), barred)))
+            rules.append((keys, rule))
     by_word: dict[str, list[Rule]] = {}
     by_pair: dict[tuple[str, str], list[Rule]] = {}
     for keys, rule in rules:
-        rarest = min(keys, key=lambda key: (common[key], str(key)))
+        rarest = keys[0] if len(keys) == 1 else min(keys, key=common.__getitem__)
         if isinstance(rarest, tuple):
             by_pair.setdefault(rarest, []).append(rule)
         else:
             by_word.setdefault(rarest, []).append(rule)
     _by_word.update(by_word)
     _by_pair.update(by_pair)  # last, and at once: another thread that finds it finds both whole
+
+
+def _whole(rank: int, kind: str, phrase: str) -> tuple[Sequence[str | tuple[str, str]], Rule]:
+    words = phrase.split()
+    return [*zip(words, words[1:], strict=False)] or words, (rank, kind, f" {phrase} ", (), ())
+
+
+def _split(rank: int, kind: str, phrase: str) -> tuple[Sequence[str | tuple[str, str]], Rule]:
+    """A phrase whose parts may stand anywhere, and the parts that must not."""
+    parts = phrase.split(" & ")
+    needed = [part.split() for part in parts if part[0] != "!"]
+    first, *others = (f" {' '.join(held)} " for held in needed)
+    barred = tuple(f" {part[1:]} " for part in parts if part[0] == "!")
+    pairs = [pair for held in needed for pair in zip(held, held[1:], strict=False)]
+    return pairs or [word for held in needed for word in held], (rank, kind, first, tuple(others), barred)

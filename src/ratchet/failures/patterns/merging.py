@@ -8,14 +8,13 @@ signature that was split off is pinned: it is never compared again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, UsageError
 from ratchet.failures.patterns.sums import less_of_kinds
-from ratchet.ids import uuid7
+from ratchet.ids import hex_of, uuid7
 from ratchet.records import Json, Row, text_in, whole_in
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def _record(store: Store, pattern: str, signature: str, verb: str, now: float) -
 
 def pattern_of_rule(key: str) -> str:
     """The id of the pattern of a rule, by the key of its findings."""
-    return "p" + sha256(f"rule {key}".encode()).hexdigest()[:16]
+    return "p" + hex_of(f"rule {key}")[:16]
 
 
 def split(store: Store, pattern: str, signature: str, *, now: float) -> str:
@@ -183,7 +182,7 @@ def split(store: Store, pattern: str, signature: str, *, now: float) -> str:
             raise NotFound(f"pattern {pattern} holds no signature {signature}; see `ratchet patterns show {pattern}`")
         if len(members(store, pattern)) == 1:
             raise UsageError(f"pattern {pattern} holds only {signature}: there is nothing to split")
-        own = "p" + sha256(f"split {signature}".encode()).hexdigest()[:16]
+        own = "p" + hex_of(f"split {signature}")[:16]
         _move(store, row, own, pinned=True)
         _found_pattern(store, own, signature, str(row["kind"]), str(row["template"]), now)
         _record(store, pattern, signature, "split", now)

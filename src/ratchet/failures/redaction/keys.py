@@ -37,10 +37,13 @@ def hide_blocks(text: str) -> str:
 
 def _without_key_lines(text: str) -> str:
     """The text up to the lines of base64 at its end (line ends may be escaped, as inside JSON)."""
+    starts = [0, *(found.end() for found in compiled(r"\n|\\n").finditer(text))]
     end = len(text)
     is_key_line = compiled(_KEY_LINE).fullmatch
     while end > 0:
-        start = max(text.rfind("\n", 0, end) + 1, text.rfind("\\n", 0, end) + 2 if "\\n" in text else 0)
+        while starts[-1] > end:
+            starts.pop()
+        start = starts[-1]
         if is_key_line(text[start:end].strip(" \t\r\"',+")) is None:
             break
         end = start

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from ratchet.errors import ModelError, Refused
-from ratchet.failures.redaction.text import cap
+from ratchet.failures.redaction.text import clean
 from ratchet.healing.episode import Task, Verdict
 from ratchet.healing.job import Judge, Purse
 from ratchet.healing.models.question import Model, Question
@@ -70,7 +70,7 @@ class SecondOpinion:
     def _doubt(self, task: Task, diff: str, purse: Purse) -> str:
         """Why the change is doubted; "" where it is not, or where nobody could say."""
         asked = task.instruction or "Make the failing check pass."
-        text = f"# Task\n{cap(asked, 4_000)}\nCheck: {shlex.join(task.check)}\n\n# Change\n{cap(diff, _DIFF_CHARS)}"
+        text = f"# Task\n{clean(asked, 4_000)}\nCheck: {shlex.join(task.check)}\n\n# Change\n{clean(diff, _DIFF_CHARS)}"
         try:
             answer = self._model.ask(Question(shape=Opinion, text=text, rules=_RULES, output_tokens=2_048), purse)
         except (ModelError, Refused):  # an opinion that is not to be had stands in nobody's way

@@ -292,7 +292,7 @@ class Planning:
             state = "passes now" if not said else f"fails now:\n{quoted(output_excerpt(said, room // 5))}"
             parts.append(f"# The project's own check: `{seen.own.text}` {state}")
         # Last, where a small model still sees it.
-        parts.append(f"# What the person wants\n{cap(episode.wish, 4_000)}")
+        parts.append(f"# What the person wants\n{clean(episode.wish, 4_000)}")
         if objections and not plainly:
             told = "\n".join(f"- {cap(each, 400)}" for each in objections)
             parts.append(f"# What is wrong with your last answer\n{told}\nAnswer again with the whole plan.")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ratchet.failures.excerpt import error_lines
-from ratchet.failures.redaction.text import cap
+from ratchet.failures.redaction.text import cap, clean
 from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import SolveJob
 from ratchet.healing.models.quoting import output_excerpt, quoted
@@ -93,7 +93,7 @@ def lesson_row(lesson: Lesson) -> Row:
 
 
 def _task(job: SolveJob) -> str:
-    asked = cap(job.task.instruction, _INSTRUCTION) or "Make the check pass."
+    asked = clean(job.task.instruction, _INSTRUCTION) or "Make the check pass."
     protected = f"\nRead-only: {', '.join(job.task.protected[:20])}" if job.task.protected else ""
     return f"# Task\n{asked}\nCheck: {cap(shlex.join(job.task.check), 500)}{protected}"
 
@@ -152,7 +152,7 @@ def rewriting(job: SolveJob, file: ShownFile) -> str:
     writes down again what it was shown.
     """
     said = output_excerpt(job.failure.output, _REWRITING_OUTPUT)
-    asked = cap(job.task.instruction, _REWRITING_OUTPUT)
+    asked = clean(job.task.instruction, _REWRITING_OUTPUT)
     wanted = f"Change {file.path}: {asked}" if asked else f"{file.path} has a mistake: correct it."
     return (
         f"{file.path}:\n{quoted(file.text)}\n\n{wanted}\nNow its check fails:\n"

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from ratchet.errors import NotFound, Refused
 from ratchet.healing.judges.protection import is_harness, is_test
+from ratchet.healing.shown import without_secrets
 from ratchet.healing.solvers.edits import MOST_FILE_BYTES, Misfit
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits
@@ -119,7 +120,9 @@ def shown(
             piece = text if len(text) <= space else _around(text, _lines_named(output, path), space)
         if not piece or (path not in held and len(piece) < min(_LEAST_PIECE, len(text))):
             continue
-        found.append(ShownFile(path, piece, len(piece) == len(text), changeable))
+        is_whole = len(piece) == len(text)
+        shown_piece = piece if is_whole else without_secrets(piece, text)  # of a part, nobody can tell later
+        found.append(ShownFile(path, shown_piece, is_whole, changeable))
         left -= len(piece)
         left_fixed -= 0 if changeable else len(piece)
     return found
