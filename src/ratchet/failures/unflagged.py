@@ -229,8 +229,7 @@ def _system_speaks(said: str) -> bool:
     name, colon, _ = said.partition(": ")
     if colon and name[:1] == "E" and name != "ERROR" and hasattr(errno, name):
         return True
-    said = said.rstrip(".\r")
-    words = said if said in _of_system() else said.rpartition(": ")[2]
+    words = said.rstrip(".\r").rpartition(": ")[2]
     is_long = words.count(" ") >= 3  # Go writes all of it in lower case; what is short, people write so, too
     return words in _of_system() or (is_long and words[:1].upper() + words[1:] in _of_system())
 

@@ -66,6 +66,6 @@ def _once(lines: Sequence[str]) -> dict[str, int]:
 
 
 def _equal(some: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines are equal from the start on."""
+    """Count the lines that are equal from the start on."""
     pairs = enumerate(zip(some, others, strict=False))
     return next((number for number, (one, other) in pairs if one != other), min(len(some), len(others)))
