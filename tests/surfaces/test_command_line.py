@@ -232,6 +232,8 @@ def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell)
     settings.write_bytes(original)
     preview = shell.run("install", "claude-code", "--dry-run").stdout
     assert "PostToolUseFailure" in preview
+    assert len(preview.splitlines()) < 12
+    assert '+    "PostToolUseFailure": [' in shell.run("install", "claude-code", "--dry-run", "--diff").stdout
     assert settings.read_bytes() == original
     shell.run("install", "claude-code")
     assert b"PostToolUseFailure" in settings.read_bytes()

@@ -38,7 +38,8 @@ def test_an_answer_is_a_sentence_and_an_exit_code(asked: Asked, tmp_path: Path) 
     again = asked("keep", file)
     assert again.exit_code == 11
     assert again.output.startswith("again new: ")
-    assert "Next: run new once more." in again.output
+    assert "Next: run new again; " in again.output
+    assert "too early to say" in again.output or "more run" in again.output
     better = rows(tmp_path / "better.tsv", "\n".join([*lines, *[f"new\t{chance.gauss(0.6, 0.01)}" for _ in range(5)]]))
     assert asked("keep", better).exit_code == 0
     worse = rows(tmp_path / "worse.tsv", "\n".join([*lines, *[f"new\t{chance.gauss(0.4, 0.01)}" for _ in range(5)]]))

@@ -91,6 +91,20 @@ def test_an_outcome_is_answered_whole(learnt: Path) -> None:
     assert missing.status_code == 404
 
 
+def test_only_the_steps_that_failed_are_shown_each_with_its_place(learnt: Path) -> None:
+    def places(*words: str) -> list[tuple[str, int]]:
+        steps = json.loads(ran(learnt, "sessions", "show", SESSION, *words, "--json"))["steps"]
+        return [(each["outcome"]["id"], each["number"]) for each in steps if not each["outcome"]["ok"]]
+
+    every = places()
+    assert every
+    assert places("--failed") == every
+    assert places("--failed", "--limit", "1") == every[:1]
+    shown = json.loads(ran(learnt, "sessions", "show", SESSION, "--failed", "--json"))
+    assert len(shown["steps"]) == len(every)
+    assert shown["words"] == []
+
+
 def test_a_session_is_shown_as_a_person_reads_it(learnt: Path) -> None:
     shown = ran(learnt, "sessions", "show", SESSION[:6])
     for part in ("make the shop build", "1  Bash  make build", "No rule to make target", "5 steps  2 failed"):

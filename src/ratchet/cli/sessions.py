@@ -60,6 +60,7 @@ def list_sessions(
 @click.argument("session_id")
 @click.option("--thread", help="Only a subagent's steps, by its name; empty: only the agent's own.")
 @click.option("--at", default="", metavar="STEP", help="The steps from this one on.")
+@click.option("--failed", is_flag=True, help="Only steps that failed.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=40, show_default=True, help="Steps at most.")
 @click.option("--cursor", help="`next` of the part before.")
 @home_option
@@ -68,6 +69,7 @@ def show_session(
     session_id: str,
     thread: str | None,
     at: str,
+    failed: bool,
     limit: int,
     cursor: str | None,
     command_home: Path | None,
@@ -84,7 +86,7 @@ def show_session(
         step = book.step(session_id)
         show.as_json(shapes.sessions.OutcomeDetailShape.built(step)) if as_json else show_sessions.step(step)
         return
-    found = book.show(session_id, thread=thread, at=at, limit=limit, cursor=cursor)
+    found = book.show(session_id, thread=thread, at=at, failed=failed, limit=limit, cursor=cursor)
     show.as_json(shapes.sessions.SessionDetailShape.shown(found)) if as_json else show_sessions.opened(found)
 
 

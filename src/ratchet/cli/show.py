@@ -6,6 +6,7 @@ Text from tools is shown as data: never as markup, never as control characters.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -316,15 +317,23 @@ def polled(found: Polled) -> None:
 
 
 def installed(
-    done: Sequence[Installed], agent: str, *, dry_run: bool, removed: bool = False, plugin: Path | None = None
+    done: Sequence[Installed],
+    agent: str,
+    *,
+    dry_run: bool,
+    removed: bool = False,
+    plugin: Path | None = None,
+    whole: bool = False,
 ) -> None:
+    """Say what was changed in which file, or with `dry_run` what would be: line for line where `whole`."""
     for each in done:
-        _installed_in(each, dry_run=dry_run, removed=removed)
+        _installed_in(each, dry_run=dry_run, removed=removed, whole=whole)
     if plugin is not None and not dry_run:
         click.echo(f"Try it: claude --plugin-dir {plugin}")
         click.echo("For a team: put the folder into a repository, then /plugin marketplace add OWNER/REPOSITORY")
     elif dry_run:
-        click.echo("Nothing was changed. To do it: the same without --dry-run.")
+        every = "" if whole else " Every line: with --diff."
+        click.echo(f"Nothing was changed. To do it: the same without --dry-run.{every}")
     elif not removed and any(each.changed for each in done):
         click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
 
@@ -340,13 +349,25 @@ def notes(told: Sequence[str]) -> None:
         line(each)
 
 
-def _installed_in(done: Installed, *, dry_run: bool, removed: bool) -> None:
+_ENTRY = r'^[+-](?: {0,4}|\t{0,2})(?:"([\w.-]{1,60})": [{\["]|\[{1,2}([\w."-]{1,80})\])'
+
+
+def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool) -> None:
     if not done.changed:
         line(f"{done.path}: nothing to change")
         return
     if dry_run:
-        diff(done.diff)
-        line(f"would {'change' if Path(done.path).exists() else 'create'} {done.path}")
+        verb = "change" if Path(done.path).exists() else "create"
+        if whole:
+            diff(done.diff)
+            line(f"would {verb} {done.path}")
+            return
+        lines = [each[:1] for each in done.diff.split("\n")[2:]]
+        more, fewer = number(lines.count("+"), "line"), number(lines.count("-"), "line")
+        line(f"would {verb} {done.path}: {more} in, {fewer} out")
+        named = dict.fromkeys(first or second for first, second in re.findall(_ENTRY, done.diff, re.MULTILINE))
+        if named:
+            line(f"  {', '.join(named)}")
         return
     line(f"{'taken out of' if removed else 'installed in'} {done.path}")
     if done.backup:

@@ -127,8 +127,8 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
         report(out, held.report)
     missed = chances_missed(candidates, mde=held.mde, cap=held.cap, doubt=DOUBT)
     if missed:
-        told = ", ".join(f"{_gain(gain)} points in {share:.0%}" for gain, share in missed.items())
-        said = f"  how often so short a race overlooks a change that is truly better: by {told} of cases"
+        told = ", ".join(f"{_gain(gain)} points: in {share:.0%} of races" for gain, share in missed.items())
+        said = f"  A change that is truly better may be missed by so few runs. Better by {told}"
         out.print(said, style="dim", soft_wrap=True)
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
         out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)

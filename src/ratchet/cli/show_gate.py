@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,17 @@ def answer(found: ScoreAnswer) -> None:
     said = Styled(found.decision, STYLE[found.decision]).append(" ").append(plain(found.version, 80))
     said.append(f": {plain(found.reason, 200)}{_figures(found)}.")
     if found.next:
-        said.append(" Next: run ").append(plain(found.next, 80)).append(" once more.")
+        said.append(" Next: run ").append(plain(found.next, 80)).append(f" again{_to_go(found)}.")
     out.print(said)
+
+
+def _to_go(found: ScoreAnswer) -> str:
+    """Say about how many runs are left at this gain: the logarithm of the evidence grows by as much with each run."""
+    if found.e_value < _TELLS or not found.level:
+        return "; how many runs it takes is too early to say (`ratchet gate plan` tells what to expect)"
+    runs = found.runs + found.incumbent_runs
+    left = max(1, math.ceil(runs * (math.log(1 / found.level) / math.log(found.e_value) - 1)))
+    return f"; at this gain about {number(left, 'more run')}, of both versions together, decide"
 
 
 def _figures(found: ScoreAnswer) -> str:

@@ -89,14 +89,22 @@ class SessionBook:
         return teams.whole(self._reading(), run_id)
 
     def show(
-        self, session: str, *, thread: str | None = None, at: str = "", limit: int = 100, cursor: str | None = None
+        self,
+        session: str,
+        *,
+        thread: str | None = None,
+        at: str = "",
+        failed: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
     ) -> SessionDetail:
         """One session with `limit` of its steps in the order in which they began, those of one thread where one is
-        named ("": the agent's own). `at` is an outcome's id: its steps are given from there on. `session` may be the
-        beginning of an id. Raises NotFound, UsageError where several begin so."""
+        named ("": the agent's own). `at` is an outcome's id: its steps are given from there on. `failed` leaves out the
+        steps that worked, and what was said. `session` may be the beginning of an id. Raises NotFound, UsageError where
+        several begin so."""
         store = self._reading()
         row = listing.named(store, session)
-        asked = opening.AskedSteps(thread=thread, at=at, limit=limit, cursor=cursor)
+        asked = opening.AskedSteps(thread=thread, at=at, failed=failed, limit=limit, cursor=cursor)
         return opening.opened(store, row, asked, self._prices, now=time.time())
 
     def outcomes(

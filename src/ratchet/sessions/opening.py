@@ -33,6 +33,7 @@ class AskedSteps:
     at: str = ""
     limit: int = 100
     cursor: str | None = None
+    failed: bool = False
 
 
 def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: float) -> SessionDetail:
@@ -41,6 +42,9 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
     where: dict[str, Json | tuple[str, Json]] = {"session": session}
     if asked.thread is not None:
         where["thread"] = asked.thread or None
+    every = dict(where)
+    if asked.failed:
+        where["ok"] = False
     first = 1
     if asked.at:
         began = _began(store, session, asked.at)
@@ -53,15 +57,20 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
     lessons = lessons_met(store, session)
     steps = steps_of(store, outcomes, prices, lessons)
     around = _depths(store, outcomes)
+    places = [*range(first, first + len(steps))]
+    if asked.failed:  # others stand between them
+        places = [1 + _count(store, {**every, "started_at": ("<", each.started_at)}) for each in outcomes]
     return SessionDetail(
         summary=next(iter(summaries(store, [row], prices, now=now))),
         threads=_threads(store, session),
         lessons=tuple(met for each in lessons.values() for met in each),
         steps=tuple(
-            replace(step, number=first + place, depth=around.get(step.outcome.id, 0))
-            for place, step in enumerate(steps)
+            replace(step, number=place, depth=around.get(step.outcome.id, 0))
+            for place, step in zip(places, steps, strict=True)
         ),
-        said=_said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
+        said=()
+        if asked.failed
+        else _said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
         next=page.cursor,
         unfixed=_unfixed(store, session) if whole_in(row, "failures") else (),
     )

@@ -524,6 +524,15 @@ def test_getting_past_a_check_is_no_remedy(name: str) -> None:
     assert advice(*IN_VAIN[name]) == ""
 
 
+@pytest.mark.parametrize("tool", ["mcp__preview__preview_stop", "mcp__preview__previewStop"])
+def test_an_error_that_names_what_to_call_first_is_no_reason_to_stay_away(tool: str) -> None:
+    other = tool.rpartition("__")[2].replace("stop", "start").replace("Stop", "Start")
+    told = session([call(tool, {"serverId": "a"}, f"Error: no server runs with this id. Call {other} first.")])
+    assert not [each for each in resolutions(told) if each.rule == "never"]
+    alone = session([call(tool, {"serverId": "a"}, "Error: TypeError: x is not a function")])
+    assert [each.rule for each in resolutions(alone)] == ["never"]
+
+
 def test_threads_of_subagents_are_mined_apart() -> None:
     rows = session([shell("git push", NO_UPSTREAM.format("a")), shell("git push -u origin a")])
     rows[1]["thread"] = "agent-1"

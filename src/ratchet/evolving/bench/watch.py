@@ -19,7 +19,7 @@ from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchMeans
 from ratchet.evolving.bench.rows import BenchRun
 from ratchet.files import Locked
-from ratchet.gate.watching import HORIZON, RegressionState, RegressionWatch, WatchPlan, watch_plan
+from ratchet.gate.watching import ALPHA, HORIZON, RegressionState, RegressionWatch, WatchPlan, watch_plan
 from ratchet.ids import hex_of
 from ratchet.ports import Notice
 
@@ -175,11 +175,18 @@ def sentence(held: BenchWatch) -> str:
         first = (state.since or 0) + 1
         return (
             f"Worse by {100 * state.loss:.1f} points since check {first} of {counted}; it was proven at check "
-            f"{(state.alarm or 0) + 1}, e-value {state.e_value:,.0f}."
+            f"{(state.alarm or 0) + 1}: luck alone shows as much in 1 of {state.e_value:,.0f} such watches at most."
         )
     if counted >= HORIZON:
         return f"{counted} checks are the most that one baseline is good for: freeze a new one with --rebase."
-    return f"No regression in {counted} of {HORIZON} checks (e-value {state.e_value:.2g}; 20 proves one)."
+    return f"No regression in {counted} of {HORIZON} checks{_doubt(state.e_value)}."
+
+
+def _doubt(e_value: float) -> str:
+    """Say how near the evidence is to an alarm: luck reaches E in 1 of E watches at most (Ville)."""
+    if e_value < 2:
+        return "; nothing points to one"
+    return f"; luck alone looks as bad in 1 of {e_value:,.0f} such watches at most, an alarm needs 1 of {1 / ALPHA:.0f}"
 
 
 def units(kind: UnitKind, name: str, argv: Sequence[str], every_s: float) -> dict[str, str]:

@@ -14,10 +14,7 @@ from ratchet.healing.models.names import ModelName, chain_of
 if TYPE_CHECKING:
     from ratchet.healing.models.question import Mode, Model
 
-_REMEDY = (
-    "set RATCHET_MODEL=provider:name (anthropic:..., openai:..., ollama:..., or `local` for a server on this machine), "
-    "or give --model"
-)
+_REMEDY = "give --model anthropic:NAME, openai:NAME, ollama:NAME or local, or set RATCHET_MODEL"
 EXTRA = "pip install 'ratchet-ai[model]'"
 
 

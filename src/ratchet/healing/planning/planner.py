@@ -174,5 +174,5 @@ def planner_of(
         return ModelPlanner(models(argument if kind == "model" else "")), ""
     except Refused as error:
         if kind != "command" or not argument:
-            return None, f"without a model the words of a task are not understood ({error})"
+            return None, f"only a model understands words ({error})"
     return AgentPlanner(CodingAgent(replace(options, argument=argument))), ""

@@ -107,7 +107,7 @@ class Planning:
         own, now = self._seen.own, self._seen.now
         if self._episode.task.steps or own is None or now is None or now.passed:
             found = "" if self._episode.task.steps else self._own_said()
-            raise Refused(f"{why}. {found}Give the command that fails now with --check CMD")
+            raise Refused(f"{why}. {found}Or give the command that fails now: --check CMD")
         step = PlanStep(do="Make the project's own check pass.", check=own.argv)
         beyond = f"The words beyond the project's own check were not looked at: {why}."
         return TaskPlan(steps=(_after(step, now),), beyond=beyond)
@@ -115,7 +115,7 @@ class Planning:
     def _own_said(self) -> str:
         if self._seen.own is None:
             return "The project's files tell of no check. "
-        return f"The project's own check ({self._seen.own.text}) passes: nothing that fails is known. "
+        return f"The project's own check ({self._seen.own.text}) passes. "
 
     # -- ask -----------------------------------------------------------------------------------------------------------
 
