@@ -166,6 +166,12 @@ def test_what_is_written_from_outside_is_there_inside(workspace: Workspace, run:
     assert workspace.read("a.txt") == b"again\nmore\n"
 
 
+def test_a_file_may_have_the_longest_name_there_is(workspace: Workspace) -> None:
+    for name in ("a" * 252 + ".py", "é" * 127):
+        workspace.write(f"pkg/{name}", b"x")
+        assert workspace.read(f"pkg/{name}") == b"x"
+
+
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", "", ".", ".git/config", "pkg", "pkg//x"])
 def test_nothing_is_written_outside_or_over_a_folder(workspace: Workspace, path: str) -> None:
     with pytest.raises(Refused):

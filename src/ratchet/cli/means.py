@@ -20,7 +20,7 @@ _OPTIONS = (
         "--repeats",
         default=0,
         type=click.IntRange(0),
-        help="Runs in a row that tell of no other flaky test, before any edit (default: 3, or 6 once one is told).",
+        help="Runs in a row that tell of no other flaky test, before any edit (default: 3, or 8 once one is told).",
     ),
     click.option("--net", default="none", show_default=True, type=NET, help="For the solver."),
     click.option(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ratchet.records import Row
 
-# Words before and behind say of a plain one ("read", "Edit") that a tool is meant; so do backquotes of one that is no
-# word of a shell (`grep`).
+# Words before or behind say that a tool is meant ("Call Read with", "the Read tool"): a name alone is one of code, too,
+# or a word of a command (`-t run_command`, "import read_file").
 _NAME = compiled(r"(`?)\b([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*)\b(`?)(?![\w/=(-]|[.:]\w)")
 _SERVED = compiled(r"\bmcp__([A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*)__([A-Za-z0-9_-]+)")
 
@@ -29,21 +29,21 @@ def in_words_of(tools: Mapping[str, str], lessons: Sequence[Row]) -> list[Row]:
 
 
 def _worded(tools: Mapping[str, str], lesson: Row) -> Row:
-    text, steps = lesson.get("text"), lesson.get("steps")
+    text, steps, own = lesson.get("text"), lesson.get("steps"), str(lesson.get("tool") or "")
     said: Row = {**lesson}
     if isinstance(text, str):
-        said["text"] = worded(tools, text)
+        said["text"] = worded(tools, text, own)
     if isinstance(steps, list | tuple):
-        said["steps"] = [worded(tools, each) if isinstance(each, str) else each for each in steps]
+        said["steps"] = [worded(tools, each, own) if isinstance(each, str) else each for each in steps]
     return said
 
 
-def worded(tools: Mapping[str, str], text: str) -> str:
-    """A text with the names that tools have in a client."""
+def worded(tools: Mapping[str, str], text: str, own: str = "") -> str:
+    """A text with the names that tools have in a client; `own` is the tool that failed where it was learnt."""
 
     def named(found: Match[str]) -> str:
         before, name, behind = found.groups()
-        if before != behind or not _is_meant(found):
+        if before != behind or not _is_meant(found, own):
             return found.group()
         return f"{before}{tools.get(role_of(name)) or name}{behind}"
 
@@ -53,14 +53,10 @@ def worded(tools: Mapping[str, str], text: str) -> str:
     return _NAME.sub(named, text)
 
 
-def _is_meant(found: Match[str]) -> bool:
-    """Tell whether a word that could name a tool does."""
-    name, text = found[2], found.string
-    if "_" in name or name[1:] != name[1:].lower():
+def _is_meant(found: Match[str], own: str) -> bool:
+    """Tell whether a word that could name a tool does: code has functions to call, too, of the same names."""
+    text = found.string
+    before, behind = text[: found.start()], text[found.end() :]
+    if behind == " tool" or behind.startswith((" tool ", " tool.", " tool,", " tool:")):
         return True
-    if text.startswith((" tool ", " tool.", " tool,", " tool:"), found.end()) or text[found.end() :] == " tool":
-        return True
-    if found[1]:
-        return name[0].isupper()
-    called = text[: found.start()].endswith(("Call ", "call "))
-    return called and text.startswith((" with ", " for ", ":"), found.end())
+    return found[2] == own and before.endswith(("Call ", "call "))

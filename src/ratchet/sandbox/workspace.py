@@ -146,7 +146,7 @@ class LayeredWorkspace:
         if found is not None and found.is_folder:
             raise Refused(f"{path!r} is a folder")
         target = top / path
-        fresh = top / f"{path}.{secrets.token_hex(4)}"
+        fresh = target.with_name(f"{target.name[:40]}.{secrets.token_hex(4)}")  # a name may be as long as a name can be
         fresh.write_bytes(content)
         fresh.chmod(mode & 0o777)
         if uid is not None:

@@ -13,8 +13,8 @@ ROLES = {"shell", "read", "edit", "write", "search"}
 CLIENTS = registry.names(registry.CLIENTS)
 
 
-def told(client: str, text: str) -> str:
-    return worded(registry.client(client).tools, text)
+def told(client: str, text: str, own: str = "") -> str:
+    return worded(registry.client(client).tools, text, own)
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -43,13 +43,17 @@ def test_a_tool_is_named_as_the_asking_client_does(client: str, said: str) -> No
 
 
 def test_the_forms_in_which_lessons_name_a_tool_are_known() -> None:
-    assert told("gemini", "Call Edit with `all` as `mode`; there is no `every`.").startswith("Call replace with `all`")
-    assert told("claude-code", "Call run_shell_command with `x`.") == "Call Bash with `x`."
-    assert told("opencode", "There is no ref called `x` here: do not call Read for it.").endswith("call read for it.")
-    assert told("qwen", "Do not call `Bash`: it has not worked here once.") == (
+    assert told("gemini", "Call Edit with `all` as `mode`; there is no `every`.", "Edit").startswith(
+        "Call replace with"
+    )
+    assert told("claude-code", "Call run_shell_command with `x`.", "run_shell_command") == "Call Bash with `x`."
+    assert told("opencode", "There is no ref called `x` here: do not call Read for it.", "Read").endswith(
+        "read for it."
+    )
+    assert told("qwen", "Do not call `Bash`: it has not worked here once.", "Bash") == (
         "Do not call `run_shell_command`: it has not worked here once."
     )
-    assert told("copilot", "read_file before apply_patch") == "view before edit"
+    assert told("copilot", "the read_file tool before the apply_patch tool") == "the view tool before the edit tool"
     assert told("claude-code", "the grep_search tool") == "the Grep tool"
 
 
@@ -63,6 +67,9 @@ def test_the_forms_in_which_lessons_name_a_tool_are_known() -> None:
         "Run `bash deploy.sh`, not `sh`; use `os.open` and `Path.read` in their place.",
         "Open a terminal, and call write() or read-file.",
         "Call the insert API with `x`.",
+        "Use fs.promises.readFile, then run: npm test -- -t run_command",
+        "Call run_command with `check=True`, then call `read_file` for each.",
+        "import read_file from utils.io; CREATE TABLE run_command; rename create_file, and `Write` for `io::Write`",
         "/tools/read_file.py and read_file() are not tools here.",
     ],
 )

@@ -260,11 +260,11 @@ class Planning:
         """The verdict of one check on a copy of the files as they are, but for those `other` ones of this content."""
         ground = self._ground
         copy = ground.workspace.fork(self._token)
-        for path in other:
-            copy.write(path, content, mode=0o755)
         task = for_step(self._episode.task, step)
         limits = replace(ground.limits, wall_s=min(ground.limits.wall_s, max(1.0, ground.purse.seconds_left() / 4)))
         try:
+            for path in other:
+                copy.write(path, content, mode=0o755)
             return ground.judge_of(task).judge(copy, ground.sandbox, task, limits=limits, purse=ground.purse)
         finally:
             copy.close()

@@ -34,7 +34,8 @@ def in_its_words(lesson: Lesson) -> Lesson:
     tools = tools_of(_asking.get())
     if not tools:
         return lesson
-    return replace(lesson, text=worded(tools, lesson.text), steps=tuple(worded(tools, each) for each in lesson.steps))
+    steps = tuple(worded(tools, each, lesson.tool) for each in lesson.steps)
+    return replace(lesson, text=worded(tools, lesson.text, lesson.tool), steps=steps)
 
 
 @cache
