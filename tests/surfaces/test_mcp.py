@@ -123,7 +123,7 @@ def test_an_error_finds_the_lesson_and_the_lesson_is_told_whole(learnt: Path) ->
     ],
 )  # fmt: skip
 def test_a_lesson_names_a_tool_as_the_client_that_asks_does(home: Path, asks: str, tool: str) -> None:
-    said = "Call Read with `all` as `mode`."
+    said = "Use the Read tool with `all` as `mode`."
     with Runtime.open(home=home) as runtime:
         added = runtime.lessons.add(when=PUSH, do=said, scope="global", state="active")
 
@@ -135,7 +135,7 @@ def test_a_lesson_names_a_tool_as_the_client_that_asks_does(home: Path, asks: st
 
     found, one, prompt = with_client(home, ask, Implementation(name=asks, version="1"))
     for told in (prose(found), str(data(found)), prose(one), str(data(one)), prompt.messages[0].content.text):
-        assert f"Call {tool} with `all` as `mode`." in told
+        assert f"Use the {tool} tool with `all` as `mode`." in told
 
 
 def test_what_nobody_has_seen_is_not_guessed(learnt: Path) -> None:
