@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,3 +152,161 @@ def test_what_may_have_effects_is_not_evaluated(text: str) -> None:
     )  # fmt: skip
     probe = Prober(program).probe(edit)
     assert probe is None or probe.value is None
+
+
+ATTACK = """\
+CALLED = []
+
+
+class Odd:
+    def __init__(self, numbers):
+        self.rows = (number for number in numbers)
+        self.lines = iter(numbers)
+
+    def __getattr__(self, name):
+        CALLED.append(name)
+        return 1
+
+    def __eq__(self, other):
+        CALLED.append("__eq__")
+        return True
+
+    __hash__ = None
+
+    def __bool__(self):
+        CALLED.append("__bool__")
+        return True
+
+    def __len__(self):
+        CALLED.append("__len__")
+        return 3
+
+    def __iter__(self):
+        CALLED.append("__iter__")
+        return iter([1, 2])
+
+    def __getitem__(self, at):
+        CALLED.append("__getitem__")
+        return at
+
+    def __contains__(self, one):
+        CALLED.append("__contains__")
+        return True
+
+    def __add__(self, other):
+        CALLED.append("__add__")
+        return self
+
+    def __lt__(self, other):
+        CALLED.append("__lt__")
+        return True
+
+    def __str__(self):
+        CALLED.append("__str__")
+        return "odd"
+
+    @property
+    def gone(self):
+        CALLED.append("gone")
+        return 0
+
+
+class Meta(type):
+    def __getattr__(cls, name):
+        CALLED.append("meta " + name)
+        return name
+
+
+class Made(metaclass=Meta):
+    pass
+
+
+class Count(int):
+    def __eq__(self, other):
+        CALLED.append("int __eq__")
+        return True
+
+    __hash__ = int.__hash__
+
+
+def looked(odd, made, count):
+    held = [odd]
+    here = 1
+    return [here, *odd.lines, *odd.rows]
+"""
+
+ATTACKS = [
+    "odd.gone", "odd.missing", "odd == 1", "not odd", "len(odd)", "list(odd)", "odd[0]", "1 in odd", "odd + 1",
+    "odd < 1", "str(odd)", "f'{odd}'", "odd in held", "held == [1]", "sorted(held)", "made.missing", "Made.missing",
+    "hasattr(odd, 'missing')", "count == 1", "count", "max(odd, odd)", "1 if odd else 2", "odd and 1", "sum(odd.rows)",
+    "list(odd.rows)", "1 in odd.rows", "sum(odd.lines)", "1 in odd.lines", "tuple(zip(odd.lines))", "odd.lines",
+    "any(odd.lines)", "sum(zip(odd.rows, odd.lines))", "dict(odd)", "CALLED", "len(odd if odd else odd)",
+    "sum(odd.lines if here else odd.rows)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_a_look_runs_nothing_of_the_program_and_uses_nothing_up(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "odd.py"
+    path.write_text(ATTACK)
+    program = Program("odd.py", ATTACK.encode())
+    prober = Prober(program)
+    whole = ATTACK.index("held = [odd]") + len("held = ")
+    asked = ATTACK.index("[here, *odd")
+    line = 1 + ATTACK[:asked].count("\n")
+    places = [(whole, whole + len("[odd]"), line - 2), (asked + 1, asked + 5, line)]
+    case = ATTACK.index("    return [here")
+    new = [(start, end, text, at) for start, end, at in places]
+    new += [(case, case, f"    if {text}:\n        return 1\n", line)]
+    probes: list[tuple[str, Probe]] = []
+    for start, end, added, at in new:
+        edit = SourceEdit(
+            path="odd.py", start=start, end=end, text=added, family="x", lines=(at, at), shape="", function="looked",
+            before=ATTACK[start:end],
+        )  # fmt: skip
+        if (probe := prober.probe(edit)) is not None:
+            probes.append((str(path), probe))
+    assert probes
+    space: dict[str, Any] = {}
+    exec(compile(ATTACK, str(path), "exec"), space)
+    tracer = EffectTracer(probes)
+    arguments = space["Odd"]([1, 2]), space["Made"](), space["Count"](1)
+    tracer.taken("")
+    tracer.start()
+    try:
+        answer = space["looked"](*arguments)
+    finally:
+        tracer.stop()
+    assert space["CALLED"] == []
+    assert answer == [1, 1, 2, 1, 2]
+
+
+def test_a_look_goes_on_after_code_that_it_did_not_enter(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    source = (
+        "class Odd:\n    @property\n    def gone(self):\n        return 0\n\n\n"
+        "def looked(odd, number):\n    first = odd.gone\n    return number\n"
+    )
+    path.write_text(source)
+    prober = Prober(Program("odd.py", source.encode()))
+    found: list[tuple[str, Probe]] = []
+    for old, text, line in [("odd.gone", "odd.gone + 0", 8), ("number", "number + 0", 9), ("number", "number + 1", 9)]:
+        start = source.rindex(old)
+        edit = SourceEdit(
+            path="odd.py", start=start, end=start + len(old), text=text, family="x", lines=(line, line), shape="",
+            function="looked", before=old,
+        )  # fmt: skip
+        probe = prober.probe(edit)
+        assert probe is not None
+        found.append((str(path), probe))
+    space: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), space)
+    tracer = EffectTracer(found)
+    tracer.taken("")
+    tracer.start()
+    try:
+        space["looked"](space["Odd"](), 4)
+    finally:
+        tracer.stop()
+    tracer.taken("test")
+    assert tracer.seen() == {"vain": {"test": [1]}}

@@ -2,7 +2,8 @@
 
 An edit that comes out as before wherever a failing test meets it does not mend that test, nor does one that raises
 where nothing was raised. So all edits of a batch are looked at in one run: at their lines both texts are evaluated, as
-far as that has no effects. What an edit is in the end is told by running it: this decides only what is tried first.
+far as that has no effects: no function of the program's is entered, a property's or an operator's neither, and nothing
+is used up. What an edit is in the end is told by running it: this decides only what is tried first.
 """
 
 from __future__ import annotations
@@ -20,23 +21,25 @@ from .tracing import Trace, naming
 
 _VISITS = 400  # of one edit in one test, after which it is what it was so far
 _EVENTS = 150_000  # lines of one test
+_KEPT = "<kept>"  # a call that is put in here: no name of a program can be this one
 _CALLS = frozenset({"len", "abs", "min", "max", "sum", "sorted", "isinstance", "ord", "chr", "int", "float", "str",
                     "bool", "list", "tuple", "set", "dict", "range", "any", "all", "hasattr", "enumerate", "zip",
-                    "reversed"})  # fmt: skip
+                    "reversed", _KEPT})  # fmt: skip
 _PURE = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.Attribute,
          ast.Call, ast.IfExp, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Slice, ast.JoinedStr,
          ast.FormattedValue, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)  # fmt: skip
-_PLAIN = (int, float, complex, str, bytes, type(None))
+_PLAIN = frozenset({int, bool, float, complex, str, bytes, type(None)})
+_LOOK = "<look>"  # the file of what is evaluated, in which alone code may be entered
 _READ = ast.Load()
 _COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Parts of a text that are evaluated whenever it is run, and the names that they read."""
+Texts = tuple[CodeType, ...]
+"""Parts of a text that are evaluated whenever it is run."""
 
-    codes: tuple[CodeType, ...]
-    names: frozenset[str]
+
+class OnlyRunTellsError(Exception):
+    """What a value is cannot be said without running the program's code, or using the value up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Prober:
             found = self._of_new(edit, statement) if lines else self._of_change(edit, statement)
         except (SyntaxError, ValueError, RecursionError):
             return None
-        told = found is not None and (found.value is not None or found.after.codes)
+        told = found is not None and (found.value is not None or found.after)
         return found if told else None
 
     def _of_change(self, edit: SourceEdit, statement: ast.stmt) -> Probe | None:
@@ -92,15 +95,13 @@ class Prober:
         new = p.text[start : edit.start] + edit.text + p.text[edit.end : end]
         before, after = self._texts(p.text[start:end]), self._texts(new)
         if self._is_tried(statement):
-            before = after = Texts((), frozenset())
+            before = after = ()
         for (first, last), node in around:
             if isinstance(getattr(node, "ctx", _READ), ast.Load):
                 text = p.text[first : edit.start] + edit.text + p.text[edit.end : last]
                 pair = [_parsed(each) for each in (p.text[first:last], text)]
                 if all(self._is_pure(each) for each in pair):
                     one, other = map(_compiled, pair)
-                    names = before.names | after.names | _names(pair[0]) | _names(pair[1])
-                    after = Texts(after.codes, names)
                     return Probe(statement.lineno, before, after, (one, other), self._is_condition(node))
         return Probe(statement.lineno, before, after)
 
@@ -113,12 +114,12 @@ class Prober:
         if edit.start > p.span(statement)[0]:
             bound = _stored(statement)
             names = [each for each in self._parts(added[0]) if isinstance(each, ast.Name) and each.id not in bound]
-            return Probe(statement.lineno, _NOTHING, _texts(names))
-        after = _NOTHING if self._is_tried(statement) else _texts([*self._parts(added[0])])
+            return Probe(statement.lineno, (), _texts(names))
+        after = () if self._is_tried(statement) else _texts([*self._parts(added[0])])
         if isinstance(added[0], ast.If) and len(added) == 1 and not added[0].orelse and self._is_pure(added[0].test):
             never = _compiled(ast.Constant(False)), _compiled(added[0].test)
-            return Probe(statement.lineno, _NOTHING, Texts(after.codes, _names(added[0].test)), never, truth=True)
-        return Probe(statement.lineno, _NOTHING, after)
+            return Probe(statement.lineno, (), after, never, truth=True)
+        return Probe(statement.lineno, (), after)
 
     def _texts(self, text: str) -> Texts:
         return _texts([part for each in ast.parse(_flush(text)).body[:1] for part in self._parts(each)])
@@ -221,58 +222,99 @@ class EffectTracer:
             self._events += 1
             numbers = self._live.get(self._name(frame.f_code.co_filename), {}).get(frame.f_lineno)
             if numbers:
-                values = frame.f_locals
+                values = {**frame.f_locals, _KEPT: _kept}
                 numbers[:] = [each for each in numbers if not self._is_settled(each, frame.f_globals, values)]
         return self._on_event if self._events <= _EVENTS else None
 
     def _is_settled(self, number: int, around: dict[str, Any], values: dict[str, Any]) -> bool:
         """Tell whether a probe need not be evaluated again in this test."""
         visit = self._visits[number] = self._visits.get(number, 0) + 1
-        found = _looked(self._probes[number], around, values, first=visit == 1)
+        found = self._guarded(self._probes[number], around, values, first=visit == 1)
         if not found:
             self._felt.add(number)
         return found != "alike" or visit >= _VISITS
 
+    def _guarded(self, probe: Probe, around: dict[str, Any], values: dict[str, Any], first: bool) -> str:
+        try:
+            return str(sys.call_tracing(_looked, (probe, around, values, first)))
+        except OnlyRunTellsError:
+            return ""
+        finally:
+            sys.settrace(self._on_call)  # an error in a trace function ends all tracing
+
 
 def _looked(probe: Probe, around: dict[str, Any], values: dict[str, Any], first: bool) -> str:
     """Tell how an edit comes out here: "alike", "raises" or "" for anything else, and where it cannot be said."""
-    names = probe.before.names | probe.after.names
-    if any(hasattr(type(values.get(name)), "__next__") for name in names):
-        return ""  # to look at it would use it up
-    if first and probe.after.codes and _raise(probe.after, around, values):
+    sys.settrace(_refuse)  # from within: Python 3.11 does not trace what `call_tracing` calls before the next of these
+    if first and probe.after and _raise(probe.after, around, values):
         return "" if _raise(probe.before, around, values) else "raises"
     if probe.value is None:
         return ""
     try:
         old = eval(probe.value[0], around, values)  # noqa: S307  (the program's own text)
+    except OnlyRunTellsError:
+        raise
     except Exception:  # noqa: BLE001  (whatever a program raises there)
         return ""
     try:
         new = eval(probe.value[1], around, values)  # noqa: S307
         same = bool(old) == bool(new) if probe.truth else _is_same(old, new)
+    except OnlyRunTellsError:
+        raise
     except Exception:  # noqa: BLE001
-        return "raises" if probe.after.codes else ""
+        return "raises" if probe.after else ""
     return "alike" if same else ""
 
 
 def _is_same(one: object, other: object) -> bool:
-    return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+    return one is other or (type(one) is type(other) and type(one) in _PLAIN and one == other)
 
 
 def _raise(texts: Texts, around: dict[str, Any], values: dict[str, Any]) -> bool:
     try:
-        for code in texts.codes:
+        for code in texts:
             eval(code, around, values)  # noqa: S307
+    except OnlyRunTellsError:
+        raise
     except Exception:  # noqa: BLE001
         return True
     return False
 
 
+def _refuse(frame: FrameType, _event: str, _argument: object) -> None:
+    """Trace a look: a function is left before its first line."""
+    if frame.f_code.co_filename not in (_LOOK, __file__):
+        raise OnlyRunTellsError
+
+
+def _kept(value: object) -> object:
+    """A value that may be gone through without using it up."""
+    if hasattr(type(value), "__next__"):
+        raise OnlyRunTellsError
+    return value
+
+
 def _texts(parts: Sequence[ast.expr]) -> Texts:
-    return Texts(tuple(map(_compiled, parts)), frozenset().union(*map(_names, parts)))
+    return tuple(map(_compiled, parts))
 
 
-_NOTHING = Texts((), frozenset())
+class _GoneThrough(ast.NodeTransformer):
+    """Lets only that be gone through which is not used up by it."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        node.args = [*map(self._as_kept, node.args)]
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        self.generic_visit(node)
+        pairs = zip(node.ops, node.comparators, strict=True)
+        node.comparators = [self._as_kept(each) if isinstance(op, ast.In | ast.NotIn) else each for op, each in pairs]
+        return node
+
+    def _as_kept(self, node: ast.expr) -> ast.expr:
+        own = isinstance(node, ast.Constant | ast.Call)  # a call's own result is nobody's else
+        return node if own else ast.Call(ast.Name(_KEPT, _READ), [node], [])
 
 
 def _parsed(text: str) -> ast.expr:
@@ -280,13 +322,10 @@ def _parsed(text: str) -> ast.expr:
 
 
 def _compiled(node: ast.expr) -> CodeType:
-    made = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+    tree = ast.fix_missing_locations(ast.Expression(_GoneThrough().visit(node)))
+    made = compile(tree, _LOOK, "eval")
     assert isinstance(made, CodeType)
     return made
-
-
-def _names(tree: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for each in ast.walk(tree) if isinstance(each, ast.Name))
 
 
 def _stored(tree: ast.AST) -> frozenset[str]:
