@@ -39,7 +39,7 @@ Texts = tuple[CodeType, ...]
 
 
 class OnlyRunTellsError(Exception):
-    """What a value is cannot be said without running the program's code, or using the value up."""
+    """Nothing can be told of a value without running the program's code, or using the value up."""
 
 
 @dataclass(frozen=True, slots=True)
