@@ -310,3 +310,35 @@ def test_a_look_goes_on_after_code_that_it_did_not_enter(tmp_path: Path) -> None
         tracer.stop()
     tracer.taken("test")
     assert tracer.seen() == {"vain": {"test": [1]}}
+
+
+def test_a_class_body_is_not_looked_at_whose_names_lie_in_a_mapping_of_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    source = (
+        "ASKED = []\n\n\nclass Names(dict):\n    def __iter__(self):\n        ASKED.append('iter')\n"
+        "        return super().__iter__()\n\n    def keys(self):\n        ASKED.append('keys')\n"
+        "        return super().keys()\n\n\n"
+        "class Meta(type):\n    @classmethod\n    def __prepare__(cls, name, bases):\n        return Names()\n\n\n"
+        "def looked():\n    class Made(metaclass=Meta):\n        size = 3\n        other = size\n\n    return Made\n"
+    )
+    path.write_text(source)
+    prober = Prober(Program("odd.py", source.encode()))
+    start, line = source.rindex("size"), source[: source.rindex("size")].count("\n") + 1
+    edit = SourceEdit(
+        path="odd.py", start=start, end=start + 4, text="size + 1", family="x", lines=(line, line), shape="",
+        function="looked", before="size",
+    )  # fmt: skip
+    probe = prober.probe(edit)
+    assert probe is not None
+    space: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), space)
+    space["looked"]()
+    asked = [*space["ASKED"]]
+    tracer = EffectTracer([(str(path), probe)])
+    tracer.taken("")
+    tracer.start()
+    try:
+        space["looked"]()
+    finally:
+        tracer.stop()
+    assert space["ASKED"] == asked * 2

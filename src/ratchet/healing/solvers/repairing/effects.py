@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import Any
 
@@ -215,6 +216,8 @@ class EffectTracer:
         return {"vain": self._vain}
 
     def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Trace | None:
+        if not frame.f_code.co_flags & CO_OPTIMIZED:
+            return None  # a class's body may keep its names in a mapping of the program's own
         return self._on_event if self._name(frame.f_code.co_filename) and self._events <= _EVENTS else None
 
     def _on_event(self, frame: FrameType, event: str, _argument: object) -> Trace | None:
