@@ -265,9 +265,11 @@ def _before(home: str, client: Client, role: Role) -> Said:
     from ratchet.integrations.clients.client import string_in
     from ratchet.lessons.ahead import trigger
 
-    root = _here()
+    root, data = _here(), _read_stdin()
     lines = trigger.held(home, root)
-    data = _read_stdin()
+    if not lines:  # a shell that went into another project, or who hands over an event by hand
+        root = string_in(data, b"cwd") or root
+        lines = trigger.held(home, root)
     near = trigger.near(lines, data, moved=string_in(data, b"cwd") != root) if lines else []
     if not near:
         return "", None

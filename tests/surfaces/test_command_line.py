@@ -95,6 +95,16 @@ def test_recall_answers_with_the_literal_command_and_abstains_where_nothing_is_k
     assert unknown["searched"] > 0
 
 
+def test_recall_of_a_text_that_holds_its_own_fix_says_that_it_is_known(taught: Shell) -> None:
+    whole = f"{UPSTREAM}\nTo push the current branch, use\n\n    git push --set-upstream origin main\n"
+    known = taught.json("recall", whole)
+    assert isinstance(known, dict)
+    assert (known["abstained"], known["silent"]) == (True, "itself")
+    said = taught.run("recall", whole).stdout
+    assert said.startswith("Known, and the text itself says what to do")
+    assert known["possibly"][0]["id"] in said
+
+
 def test_recall_reads_standard_input(taught: Shell) -> None:
     assert "--set-upstream" in taught.run("recall", "-", stdin=UPSTREAM).stdout
     assert "--set-upstream" in taught.run("recall", stdin=UPSTREAM).stdout

@@ -24,7 +24,7 @@ from ratchet.lessons import exposure, trust
 from ratchet.lessons.ahead.trigger import Trigger
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
-from support.triggers import trigger_file
+from support.triggers import a_trigger, trigger_file
 
 ERROR = "Exit code 128\nfatal: The current branch feature-x has no upstream branch."
 ADVICE = "git push --set-upstream origin <branch>"
@@ -484,6 +484,24 @@ def test_after_a_compaction_the_sessions_own_lessons_come_back_first(host: Host)
 
 
 # --- what it never does ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", [".", "cmd", "../shop-worktrees/fix"])
+def test_a_clone_with_the_same_remote_is_told_what_its_project_learnt(host: Host, inside: str) -> None:
+    """Also where the event is handed over from another folder, as by hand: the event's own folder counts then."""
+    trigger_file(host.home, "github.com/dev/shop", [a_trigger()])
+    exposure.publish(str(host.home), active=1, withheld=0.0, effects={})
+    clone = host.root / "shop"
+    (clone / "cmd").mkdir(parents=True)
+    for words in (["init"], ["remote", "add", "origin", "git@github.com:dev/shop.git"]):
+        subprocess.run(["git", *words], cwd=clone, check=True, capture_output=True)
+    tree = clone.parent / "shop-worktrees" / "fix"
+    tree.mkdir(parents=True)
+    (tree / ".git").write_text(f"gitdir: {clone}/.git/worktrees/fix\n")
+    step = {"command": "golangci-lint run --out-format x"}
+    event = host.failure(cwd=str((clone / inside).resolve()), tool_input=step)
+    assert "has no `--out-format`" in host.said("PreToolUse", event)
+    assert host.said("PreToolUse", host.failure(cwd=str(host.root), tool_input=step)) == ""
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "PreToolUse", "PostToolUseFailure", "SessionEnd"])

@@ -254,6 +254,7 @@ _SILENT = {
     "empty": "The text holds no words to look for: pass the error as the program printed it.",
     "unlike": "Nothing known is surely about this",
     "ambiguous": "Several remedies fit this text equally well, so none is sure: pass more of the output",
+    "itself": "Known, and the text itself says what to do, so no agent is told",
 }
 _SOUGHT_LINES = 4
 _PLACES = 3  # projects that are named of one lesson
@@ -270,9 +271,13 @@ def recalled(found: Recalled) -> None:
             sought = found.looked_for.split("\n")
             more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""
             row(out, block("\n".join(sought[:_SOUGHT_LINES]) + more), Styled("looked for  ", "dim"))
-    if found.possibly:
+    known = [each for each in found.possibly if found.silent == "itself" and each.match not in ("similar", "words")]
+    for each in known:
+        _found(out, each, "  ")
+    possibly = [each for each in found.possibly if each not in known]
+    if possibly:
         out.print(Styled("Possibly, to look through (for this text no agent is handed these):", "dim"))
-        for each in found.possibly:
+        for each in possibly:
             _found(out, each, "  ")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratchet import files
 from ratchet.gate import deadline, effects
-from ratchet.lessons import credit, exposure, facts, fence
+from ratchet.lessons import credit, exposure, facts, fence, repositories
 from ratchet.lessons.ahead import making, trigger
 from ratchet.ports import Store
 from ratchet.records import Row, text_in, whole_in
@@ -64,7 +64,8 @@ def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
 
 
 def publish_triggers(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
-    """Tell the hooks before which steps of these projects (by name; None: of all) a proven lesson is said.
+    """Tell the hooks before which steps of these projects (by name; None: of all) a proven lesson is said. What a
+    remote names is also told where no hook can ask for the remote: in a folder that is none of its clones here.
 
     A home that cannot be written costs a warning. Raises StoreError.
     """
@@ -72,15 +73,16 @@ def publish_triggers(store: Store, home: Path, projects: Iterable[str] | None = 
         projects = [text_in(row, "project") for row in store.sum_by("lessons", ("project",), ("count:*",))]
     for project in sorted({*projects} - {""}):
         lines = [each.written() for each in making.triggers(store, project)]
-        path = Path(trigger.path_of(str(home), project))
-        try:
-            if lines:
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                files.replace(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), mode=0o600)
-            else:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            log.warning("hooks go on with what they knew of %s: %s cannot be written (%s)", project, path, error)
+        for name in (project, *repositories.known_by(store, project)):
+            path = Path(trigger.path_of(str(home), name))
+            try:
+                if lines:
+                    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    files.replace(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), mode=0o600)
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                log.warning("hooks go on with what they knew of %s: %s cannot be written (%s)", name, path, error)
 
 
 def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_share: float) -> float:

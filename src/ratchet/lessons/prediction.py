@@ -1,7 +1,8 @@
 """Predict how likely steps fail here before they run: a command, a file to edit, a diff, or a plan that names them.
 
 All of it is counted: the odds are those of the project's own steps (`lessons.odds`), the reasons its facts, the advice
-its proven lessons about such a step (`lessons.ahead`). Where nothing was counted, there is no basis, and no number.
+its proven lessons about such a step (`lessons.ahead`), and what its active ones say of the failure that it may end in.
+Where nothing was counted, there is no basis, and no number.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.fact_lines import fails_of
 from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
+from ratchet.lessons.grounding import answers
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
 from ratchet.lessons.mining.facts import file_of
 from ratchet.lessons.odds import SESSIONS, STEPS, Chance, Circumstance, Odds, odds_of
 from ratchet.lessons.repositories import known_as
+from ratchet.lessons.rests import folder_of, stale
+from ratchet.lessons.rows import for_agents as for_agents_of
+from ratchet.lessons.rows import lesson_of
 from ratchet.ports import Store
-from ratchet.records import Json, Row, text_in
+from ratchet.records import Json, Row, text_in, whole_in
 
 Asked: TypeAlias = Literal["command", "file", "diff", "plan"]
 
@@ -36,6 +41,7 @@ _STEPS_NAMED = 20  # of a plan
 _SHOWN_CHARS = 300
 _FEW = 5  # runs below which a command's own rate says little
 _REASONS = 3
+_FAILURES = 3  # lessons about failures of a step
 _CODE = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{1,300})`|^\s*\$ (.+)$", re.DOTALL | re.MULTILINE)
 _DIFF = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ |@@ -\d)", re.MULTILINE)
 _DIFF_FILE = re.compile(r"^\+\+\+ (?:b/)?(\S[^\t\n]*)", re.MULTILINE)
@@ -44,10 +50,11 @@ _DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLesson:
-    """A proven lesson about a step that has not run yet."""
+    """A lesson about a step that has not run yet: a proven one, or what is known of the failure `when` that it had."""
 
     id: str
     text: str
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +135,7 @@ class _Room:
         self._odds: Odds = odds_of(store, project)
         self._facts: ProjectFacts = for_agents(facts_of(store, project))
         self._triggers = triggers(store, project)
+        self._active = store.find("lessons", {"project": project, "state": "active"}).rows
         made = store.find("outcomes", {"session": session or "-"}, order=("-started_at",), limit=_CALLS)
         self._calls = calls_of(made.rows)
         self._trail = Trail(self._calls)
@@ -203,6 +211,7 @@ class _Room:
         )
         given: Json = call.input if call.shell else {**call.fields}
         met = trigger.met(self._triggers, call.tool, given, surroundings)
+        proven = [StepLesson(id=each.lesson, text=each.text) for each in met]
         return PredictedStep(
             step=(call.input if call.shell else f"{call.head} {call.target}")[:_SHOWN_CHARS],
             name=call.head,
@@ -211,8 +220,15 @@ class _Room:
             runs=chance.runs if chance else 0,
             failures=chance.failures if chance else 0,
             why=tuple(why),
-            lessons=tuple(StepLesson(id=each.lesson, text=each.text) for each in met),
+            lessons=(*proven, *self._of_failures(call, {each.id for each in proven})),
         )
+
+    def _of_failures(self, call: ToolCall, told: set[str]) -> list[StepLesson]:
+        """What is known of the failures that this very command had here, or one with the option that it has."""
+        rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
+        rows.sort(key=lambda row: (-whole_in(row, "worked"), text_in(row, "id")))
+        seen = [for_agents_of(lesson_of(row)) for row in rows[:_FAILURES]]
+        return [StepLesson(id=each.id, text=each.text, when=each.when) for each in seen if each.text]
 
     def _around(self, call: ToolCall, more_lines: int) -> Iterator[str]:
         """The circumstances that are known: without a session, those of the file and of the lines alone."""
@@ -224,6 +240,18 @@ class _Room:
 
     def _is_known(self, path: str) -> bool:
         return file_of(path, self._folder) in self._odds.files or (self._here and Path(self._folder, path).exists())
+
+
+def _is_about(row: Row, call: ToolCall) -> bool:
+    """Tell whether a lesson's failing step is this command, the ends of its output aside, or needs an option of it."""
+    heads = {piece.head for piece in call.pieces}
+    if not call.shell or row.get("rule") in ("place", "edit") or text_in(row, "head") not in heads:
+        return False
+    failed = {piece.plain for piece in pieces_of(text_in(row, "failed"))}
+    is_same = bool(text_in(row, "needs")) or any(piece.plain in failed for piece in call.pieces)
+    if not is_same or stale(row, folder_of(row)):
+        return False
+    return answers(row, message=text_in(row, "said"), tool=call.tool, asked=call.input)
 
 
 class _Elsewhere(trigger.Surroundings):
@@ -291,4 +319,6 @@ def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     likely = "no probability" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail"
     yield f"{step.step.strip()}: {likely} ({step.basis})"
     yield from (f"  {line}" for line in why)
-    yield from (f"  known: {each.text} ({each.id})" for each in step.lessons)
+    for each in step.lessons:
+        when = f"where it fails of `{each.when}`: " if each.when else ""
+        yield from f"  known: {when}{each.text} ({each.id})".split("\n")

@@ -49,7 +49,7 @@ _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 
 Match = Literal["finding", "exact", "pattern", "similar", "words"]
-Silent = Literal["", "nothing", "unlike", "ambiguous", "empty"]
+Silent = Literal["", "nothing", "unlike", "ambiguous", "empty", "itself"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +80,9 @@ class Recalled:
     """Lessons, best first: `lessons` are sure enough to be handed to an agent, `possibly` for a person to look through.
 
     `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, or
-    two remedies fit equally well ("ambiguous"); "empty" where the text has no words. `looked_for` is what the text was
-    known by. `searched` counts the lessons of the store in the states asked for."""
+    two remedies fit equally well ("ambiguous"); "empty" where the text has no words; "itself" where the text says what
+    the lessons about it say, which then come first in `possibly`. `looked_for` is what the text was known by.
+    `searched` counts the lessons of the store in the states asked for."""
 
     lessons: tuple[RecalledLesson, ...]
     searched: int
@@ -133,6 +134,8 @@ def recalled(
         silent = "" if sure else cast(Silent, found.silent)
         if listing:
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
+            known = {} if sure else _said_itself(store, asked, where, project, said)
+            silent, possibly = "itself" if known else silent, known | possibly
     return Recalled(
         lessons=_placed(store, [*sure.values()][:limit]),
         possibly=_placed(store, [each for each in possibly.values() if each.id not in sure][:limit]),
@@ -210,8 +213,21 @@ def _counted(store: Store, where: Where) -> int:
     return whole_in(counted[0], "count:*") if counted else 0
 
 
-def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[RecalledLesson]:
-    """Lessons for the tests that fail and the findings that the text shows, in their order."""
+def _said_itself(
+    store: Store, asked: Sought, where: Where, project: str | None, said: str
+) -> dict[str, RecalledLesson]:
+    """Lessons that are about the text and say nothing that it does not say: who asks is told that they are known."""
+    found = {each.id: each for each in _keyed(store, said, where, project, restating=True)}
+    rows, same = candidates(store, asked, where, project, said, restating=True)
+    alike = [(lesson_of(row), same[str(row["id"])]) for row in rows if str(row["id"]) in same]
+    return {each.id: RecalledLesson(lesson=each, match=match, score=1.0) for each, match in alike} | found
+
+
+def _keyed(
+    store: Store, text: str, where: Where, project: str | None, *, restating: bool = False
+) -> list[RecalledLesson]:
+    """Lessons for the tests that fail and the findings that the text shows, in their order; `restating` as in
+    `_shown`."""
     from ratchet.failures.failed_tests import names_of  # of a home that is only looked at, nothing is asked
 
     findings = (*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text))
@@ -220,7 +236,8 @@ def _keyed(store: Store, text: str, where: Where, project: str | None) -> list[R
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in _shown(rows, project, text)]
+    shown = _shown(rows, project, text, restating=restating)
+    found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in shown]
     return sorted(_by_evidence(found), key=lambda each: (each.lesson.state != "active", first[each.id]))
 
 
@@ -233,10 +250,10 @@ def _keys_of(row: Row) -> list[str]:
 
 
 def candidates(
-    store: Store, asked: Sought, where: Where, project: str | None, text: str
+    store: Store, asked: Sought, where: Where, project: str | None, text: str, *, restating: bool = False
 ) -> tuple[list[Row], dict[str, Match]]:
     """Rows that share the rarest features, and those with the signature of the text or one of its pattern; the latter
-    by id."""
+    by id. `restating` as in `_shown`."""
     signature = sign(kind_of(text), asked.template)
     # A lesson's own headline, as it is printed, has lost what told its kind: alone it may read like another.
     named: list[Json] = [sign(each, asked.template) for each in KINDS]
@@ -248,14 +265,16 @@ def candidates(
     near = [row for row in store.match("lessons", chosen, where, limit=wanted) if row.get("rule") != "edit"]
     same: dict[str, Match] = {str(row["id"]): "pattern" for row in sibling}
     same |= {str(row["id"]): "exact" for row in exact}
-    rows = {str(row["id"]): row for row in (*exact, *sibling, *_shown(near, project, text)[:CANDIDATES])}
-    return _shown(rows.values(), project, text), same
+    likest = _shown(near, project, text, restating=restating)[:CANDIDATES]
+    rows = {str(row["id"]): row for row in (*exact, *sibling, *likest)}
+    return _shown(rows.values(), project, text, restating=restating), same
 
 
-def _shown(rows: Iterable[Row], project: str | None, message: str) -> list[Row]:
+def _shown(rows: Iterable[Row], project: str | None, message: str, *, restating: bool = False) -> list[Row]:
     """Rows that may be shown in a project: its own (reviewed ones of its repository among them) and global ones; not
-    those that only repeat what the failure's own `message` says or are about other names, nor stale ones."""
-    told = (row for row in rows if not restates(row, message) and answers(row, message=message))
+    those that only repeat what the failure's own `message` says (or, `restating`, those alone) or are about other
+    names, nor stale ones."""
+    told = (row for row in rows if restates(row, message) is restating and answers(row, message=message))
     fresh = (row for row in told if not stale(row, project or folder_of(row)))
     return [row for row in fresh if project is None or concerns(row, project)]
 

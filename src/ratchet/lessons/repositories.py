@@ -44,6 +44,12 @@ def folders_of(store: Store, project: str) -> list[str]:
     return [folder for folder in _folders(store) if known_as(store, folder) == project]
 
 
+def known_by(store: Store, remote: str) -> list[str]:
+    """The folders, by name, that count to a remote because git named it in them."""
+    named = (text_in(row, "folder") for row in store.find("remotes", {"remote": remote}).rows)
+    return [name for name in named if _remote(store, name) == remote]
+
+
 def _folders(store: Store) -> list[str]:
     rows = store.sum_by("session_tallies", ("project",), ())
     return [folder for row in rows if (folder := text_in(row, "project"))]

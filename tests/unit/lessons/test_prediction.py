@@ -197,3 +197,35 @@ def test_what_several_steps_share_is_said_once() -> None:
         "test: 50 % likely to fail (b)",
         "lint, test: shared",
     ]
+
+
+def push(n: int) -> list[Row]:
+    """A session whose push fails for want of an upstream, and works with one."""
+    branch = f"fix-{n}"
+    said = f"fatal: The current branch {branch} has no upstream branch."
+    return [
+        shell("git push 2>&1", said),
+        shell(f"git push --set-upstream origin {branch} 2>&1"),
+        shell("golangci-lint run --out-format json", "Error: unknown flag: --out-format"),
+        shell("golangci-lint run"),
+    ]
+
+
+def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBook, store: Store, shop: Path) -> None:
+    for n in range(2):
+        ingest(store, session(push(n), f"p{n}", project=str(shop), start=1_790_000_000.0 + DAY * n))
+        mine_session(store, f"p{n}")
+    whole = book.predict(command="git push", project=str(shop))
+    (told,) = whole.steps[0].lessons
+    assert told.text == "Run `git push --set-upstream origin <branch>` instead of `git push`."
+    assert "has no upstream branch" in told.when
+    assert f"known: where it fails of `{told.when}`: {told.text}" in told_in_words(whole)
+
+    def known(command: str) -> list[str]:
+        return [each.text for each in book.predict(command=command, project=str(shop)).steps[0].lessons]
+
+    assert known("git push 2>&1 | tail -3") == [told.text]
+    for other in ("git push --tags", "git push --set-upstream origin fix-1", "git pull", "golangci-lint run"):
+        assert known(other) == [], other
+    (flag,) = known("golangci-lint run --fix --out-format tab")
+    assert "has no `--out-format`" in flag

@@ -418,3 +418,14 @@ def test_what_one_tool_said_is_no_warning_of_it_at_another(store: Store) -> None
 def test_the_line_that_is_printed_for_a_lesson_finds_it(said: str, again: str, store: Store) -> None:
     remember(store, "finding", said, kind="code_error", signature=sign("code_error", template_of(said)))
     assert [each.match for each in recall(store, again).lessons] == ["exact"]
+
+
+def test_who_asks_for_what_the_text_itself_says_is_told_that_it_is_known(store: Store) -> None:
+    advice = "Run `git push --set-upstream origin <branch>` instead of `git push`."
+    remember(store, "known", UPSTREAM, group="step git push --set-upstream", text=advice)
+    remember(store, "other", "fatal: not a git repository", group="step git init", text="Run `git init` first.")
+    asked = recall(store, UPSTREAM)
+    assert (asked.lessons, asked.silent, listed(asked)[:1]) == ((), "itself", ["known"])
+    assert recall(store, UPSTREAM, listing=False).silent == "unlike", "no agent is told"
+    first = UPSTREAM.split("\n")[0]
+    assert [each.id for each in recall(store, first).lessons] == ["known"], "of a text that does not say it, all are"

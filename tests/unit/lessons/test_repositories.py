@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from ratchet.lessons import exposure
+from ratchet.lessons.ahead import trigger
+from ratchet.lessons.ahead.making import everywhere
+from ratchet.lessons.delivery import publish_triggers
 from ratchet.lessons.learning import mine_pending, take
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.repositories import known_as
@@ -118,4 +121,20 @@ def test_a_repository_that_moved_or_is_gone_keeps_what_was_learnt_in_it(tmp_path
     name("ann/cart")
     learn(4)
     assert counted(store) == {"github.com/ann/cart": 13}, "and back again"
+    store.close()
+
+
+def test_before_a_step_a_folder_that_is_gone_is_told_what_its_remote_knows(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    pushes = [shell("git push", context={"remote": "github.com/shop/cart"})]
+    for at, folder in enumerate(("/gone/ann/cart", "/gone/bob/cart")):
+        flag = [shell("tool run --fast", "Error: unknown flag: --fast"), shell("tool run"), *pushes]
+        take(store, session(flag, f"s{at}", project=folder, start=1_700_000_000.0 + 10_000 * at), lambda *_: None)
+    mine_pending(store, lambda *_: None)
+    publish_triggers(store, tmp_path)
+    told = {trigger.held(str(tmp_path), folder) for folder in ("/gone/ann/cart", "/gone/bob/cart", "/gone/bob/cart/")}
+    assert len(told) == 1
+    assert b"`tool run` has no `--fast`" in told.pop()
+    assert trigger.held(str(tmp_path), "/gone/eve/cart") == b""
+    assert len(everywhere(tmp_path)) == 1, "each is counted once"
     store.close()

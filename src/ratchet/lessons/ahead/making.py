@@ -233,7 +233,8 @@ def _sessions(row: Row) -> str:
 def everywhere(home: Path) -> list[Trigger]:
     """All triggers of a home that bring a word of their own, whatever the project."""
     lines = [line for path in sorted((home / "hook" / "ahead").glob("*")) for line in path.read_text().splitlines()]
-    return [each for line in lines if (each := read(line)) is not None and each.kind != BESIDE]
+    known = (read(line) for line in dict.fromkeys(lines))  # a project's stand once more for each folder known by it
+    return [each for each in known if each is not None and each.kind != BESIDE]
 
 
 def tools(found: Iterable[Trigger], shell: str) -> list[str]:

@@ -35,6 +35,7 @@ from ratchet.serving.shapes.trials import ReportShape
 
 _PROSE_CHARS = 8_000
 _PROJECTS = 3  # of which facts are told at once
+_WHY = {"ambiguous": "several remedies fit equally well", "itself": "it is known, and the text itself says what to do"}
 
 
 class Tools:
@@ -64,7 +65,7 @@ class Tools:
         )
         shape = RecalledShape.built(replace(found, lessons=seen, possibly=more))
         if found.abstained:
-            why = "several remedies fit equally well" if found.silent == "ambiguous" else "nothing known is surely it"
+            why = _WHY.get(found.silent, "nothing known is surely it")
             listed = f"; {len(more)} that may be about it are listed under `possibly`" if more else ""
             return answer(f"No answer: {why} ({found.searched} lessons searched){listed}.", shape)
         return answer(lessons_fenced([_with_place(each) for each in seen]), shape)

@@ -6,10 +6,11 @@ from ratchet.serving.shapes.shape import Shape, said
 
 
 class StepLessonShape(Shape):
-    """A proven lesson about a step that has not run yet."""
+    """A lesson about a step that has not run yet."""
 
     id: str = said("Names the lesson.")
-    text: str = said("What is known, in commands, flags and names only.", foreign="words")
+    text: str = said("What is known.", foreign="words")
+    when: str = said("The failure that it is about; empty for a proven lesson about the step itself.", foreign="words")
 
 
 class PredictedStepShape(Shape):
@@ -22,7 +23,7 @@ class PredictedStepShape(Shape):
     runs: int = said("Runs of this command in the project.")
     failures: int = said("Of these, runs that failed.")
     why: list[str] = said("Circumstances that count, and what it fails of.", foreign="words")
-    lessons: list[StepLessonShape] = said("Proven lessons about such a step.")
+    lessons: list[StepLessonShape] = said("Proven lessons about such a step, then those about failures that it had.")
 
 
 class PredictionShape(Shape):
