@@ -197,6 +197,7 @@ class Lesson:
     seen_at: float = 0.0  # when it was met last
     replaces: tuple[str, ...] = ()  # lessons of people for the same failure that it contradicts; it is newer
     says_itself: bool = False  # the failing tool's own message says as much
+    is_edit: bool = False  # mined from edits of files: its text ends in a hunk
     known: bool = False  # whoever knows the tool knows it: told at the failure, not ahead of it
     right: int = 0  # by replay: later sessions whose failure ended as it says
     wrong: int = 0  # whose failure ended otherwise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -135,6 +136,16 @@ def test_text_that_is_no_utf_8_says_what_to_do(asked: Asked, tmp_path: Path) -> 
     assert "save it as UTF-8" in str(asked("keep", str(tmp_path / "runs.tsv")).exception)
     (tmp_path / "runs.tsv").write_text("version\tscore\na\t1\n", encoding="utf-16-le")
     assert "save it as UTF-8" in str(asked("keep", str(tmp_path / "runs.tsv")).exception)
+
+
+def test_what_has_no_end_is_no_table(asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for file in ("/dev/zero", str(tmp_path / "pipe"), str(tmp_path)):
+        assert "is no regular file" in str(asked("keep", file).exception), file
+    monkeypatch.setattr("ratchet.cli.gate._MOST_BYTES", 1024**2)
+    said = "version\tscore\n" + "a\t1\n" * 300_000
+    for answer in (asked("keep", "-", stdin=said), asked("keep", rows(tmp_path / "runs.tsv", said))):
+        assert "is larger than 1 MB" in str(answer.exception)
 
 
 def test_quotes_within_a_field_and_over_lines_are_read(asked: Asked) -> None:

@@ -237,6 +237,8 @@ def test_a_file_that_does_not_parse_or_has_odd_hooks_is_refused_and_left_alone(p
     place.path.write_text(text)
     with pytest.raises(Refused, match="left as it is"):
         place.install()
+    with pytest.raises(Refused, match="then run this again"):
+        place.uninstall()
     assert place.path.read_text() == text
     assert not place.home.exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
@@ -79,9 +80,20 @@ class ScoreOptions:
         return gate
 
 
+_MOST_BYTES = 64 * 1024 * 1024
+"""The largest table that is read: some million rows."""
+
+
 def _read(file: Path) -> str:
     try:
-        return sys.stdin.buffer.read().decode() if file == _STDIN else file.read_text(encoding="utf-8")
+        if file != _STDIN and file.exists() and not file.is_file():  # a device has no end, a pipe waits for ever
+            raise UsageError(f"{file} is no regular file: name the table of scores, or - for standard input")
+        with nullcontext(sys.stdin.buffer) if file == _STDIN else file.open("rb") as table:
+            said = table.read(_MOST_BYTES + 1)
+        if len(said) > _MOST_BYTES:
+            name = "standard input" if file == _STDIN else file
+            raise UsageError(f"{name} is larger than {_MOST_BYTES // 1024**2} MB: hand over fewer rows")
+        return said.decode()
     except FileNotFoundError:
         raise NotFound(f"there is no file {file}: name the table of scores, or - for standard input") from None
     except UnicodeDecodeError as error:

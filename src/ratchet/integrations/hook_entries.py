@@ -133,7 +133,7 @@ def _parsed(path: Path, text: str) -> Row:
     try:
         found = json_text.parsed(text, comments=False)
     except Refused as error:
-        raise Refused(f"{path}: {error}, then install again") from error
+        raise Refused(f"{path}: {error}, then run this again") from error
     hooks = found.get("hooks", {})
     if not isinstance(hooks, dict):
         raise _odd(path, '"hooks"', "an object")
@@ -154,7 +154,7 @@ def _is_blank(text: str) -> bool:
 
 
 def _odd(path: Path, what: str, wanted: str) -> Refused:
-    return Refused(f"{path}: {what} is not {wanted}; the file is left as it is: mend it, then install again")
+    return Refused(f"{path}: {what} is not {wanted}; the file is left as it is: mend it, then run this again")
 
 
 def _ours(settings: Row) -> list[tuple[str, Row]]:

@@ -39,7 +39,7 @@ class ServerForm:
             servers = servers.get(key, {}) if isinstance(servers, dict) else servers
         if not isinstance(servers, dict):
             raise Refused(
-                f'{path}: "{self.key}" is not an object; the file is left as it is: mend it, then install again'
+                f'{path}: "{self.key}" is not an object; the file is left as it is: mend it, then run this again'
             )
         found = servers.get(NAME)
         if found is None:
@@ -47,7 +47,7 @@ class ServerForm:
         words = _words(found)
         if _MODULE[1] not in words or words[-1:] != ["mcp"]:
             raise Refused(
-                f"{path} names another server {NAME!r}; it is left as it is: rename that one, then install again"
+                f"{path} names another server {NAME!r}; it is left as it is: rename that one, then run this again"
             )
         return found
 
@@ -136,10 +136,10 @@ def _parsed(path: Path, text: str) -> Row:
     try:
         return tomllib.loads(text.removeprefix("\ufeff")) if _is_toml(path) else json_text.parsed(text)
     except Refused as error:
-        raise Refused(f"{path}: {error}, then install again") from error
+        raise Refused(f"{path}: {error}, then run this again") from error
     except (ValueError, RecursionError) as error:
         raise Refused(
-            f"{path} is not valid TOML ({error}); it is left as it is: mend it, then install again"
+            f"{path} is not valid TOML ({error}); it is left as it is: mend it, then run this again"
         ) from error
 
 

@@ -15,7 +15,8 @@ def lesson_of(row: Row) -> Lesson:
     said = {name: value for name, value in row.items() if value is not None}
     lacking: Row = {"text": "", "signature": "", "kind": "", "tried": 0, "worked": 0}
     why = stale(row, folder_of(row))
-    return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")), stale=why)
+    is_edit = said.get("rule") == "edit"
+    return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")), stale=why, is_edit=is_edit)
 
 
 WITHHELD = "(a person's words: they stay in this home until --with-evidence is asked for)"

@@ -27,6 +27,25 @@ def apart(text: str) -> tuple[list[str], str]:
     return signs, "".join(pieces)
 
 
+def new_side(text: str) -> tuple[list[str], str]:
+    """(what each line has in front by a diff, the lines that it takes away among that; the text without it): a name
+    stands beside its new value."""
+    signs, bare = apart(text)
+    pieces = [*compiled(_LINE_END).split(bare), ""]
+    fronts: list[str] = []
+    kept: list[str] = []
+    gone = ""
+    last = len(signs) - 1
+    for number, (sign, line, ending) in enumerate(zip(signs, pieces[::2], pieces[1::2], strict=True)):
+        if "-" in sign and number < last:
+            gone += sign + line + ending
+        else:
+            fronts.append(gone + sign)
+            kept += (line, ending)
+            gone = ""
+    return fronts, "".join(kept)
+
+
 def together(signs: Sequence[str], before: str, text: str) -> str:
     """The text with these signs, one for each line of `before`: of lines that became fewer, that of the first."""
     pieces = compiled(_LINE_END).split(text)

@@ -7,8 +7,6 @@ Lean: a hook process imports this, and only for a text that may hold such lines.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.forms import COLUMN
 from ratchet.failures.redaction.named import PLAIN, is_placeholder, is_secret_value, looks_random
@@ -254,62 +252,3 @@ def hide_bracketed(text: str) -> str:
         return match[0].replace(match[1], compiled(_PIECE).sub(r"\1[redacted:secret]", match[1]))
 
     return compiled(_BRACKETED).sub(hidden, text)
-
-
-# --- Kubernetes ------------------------------------------------------------------------------------------------------
-_QUOTES = r"\\{0,7}[\"']"
-_IS_SECRET = rf"kind(?:{_QUOTES})?:\s{{0,4}}(?:{_QUOTES})?Secret\b(?!\w)"
-_DOCUMENT = r"(?:(?<![^\r\n])|(?<=\\n))---(?=[ \t]{0,8}(?:$|#|[\r\n]|\\{1,7}[nr]))"
-_DATA = rf"{_NUMBERED}({_INDENT})(?:data|stringData):[ \t]{{0,8}}(?=$|#|[\r\n]|\\{{1,7}}[nr])(?:#[^\r\n\\]{{0,200}})?"
-_LINE = (
-    r"(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n)(?:[ \t]{0,8}\d{1,6}(?:→|\t|\\{1,7}t))?([ \t]{0,80}+)"
-    r"((?:[^\r\n\\]|\\(?!\\{0,6}[nr])){0,8000}+)"
-)
-_ITEM = r"[\w.\"'/-]{1,100}:(?:[ \t]{1,8}|$)(?:[|>][-+0-9]{0,2}[ \t]{0,8}$)?"
-_OBJECT = rf"({_QUOTES}(?:data|stringData){_QUOTES}\s{{0,4}}:\s{{0,4}}\{{)([^{{}}]*)"
-_MEMBER = rf"({_QUOTES}\s{{0,4}}:\s{{0,4}}\\{{0,7}}\")(?!\[redacted)((?:[^\"\\]|\\(?!\"))+)"
-_FLOW = r"(\b(?:data|stringData):[ \t]{1,4}\{)([^{}]*)"
-_ENTRY = r"([\w.\"'/-]{1,100}:[ \t]{1,8})(?![\"']?\[redacted)([^,{}\s][^,{}\r\n]*)"
-
-
-def hide_manifests(text: str) -> str:
-    """The text without the data of Kubernetes secrets, as YAML and as JSON."""
-    if compiled(_IS_SECRET).search(text) is None:
-        return text
-    starts = [0, *(found.start() for found in compiled(_DOCUMENT).finditer(text)), len(text)]
-    documents = (text[start:end] for start, end in pairwise(starts))
-    return "".join(_without_data(each) if compiled(_IS_SECRET).search(each) else each for each in documents)
-
-
-def _without_data(text: str) -> str:
-    for mapping, member in ((_OBJECT, _MEMBER), (_FLOW, _ENTRY)):
-        values = compiled(member)
-        whole = compiled(mapping)
-        text = whole.sub(lambda found: found[1] + values.sub(r"\1[redacted:secret]", found[2]), text)  # noqa: B023
-    out: list[str] = []
-    done = 0
-    for data in compiled(_DATA).finditer(text):
-        for start, end in _values(text, data.end(), len(data[1])):
-            if start >= done:
-                out += (text[done:start], "[redacted:secret]")
-                done = end
-    return "".join((*out, text[done:])) if out else text
-
-
-def _values(text: str, at: int, margin: int) -> Iterator[tuple[int, int]]:
-    """The places of values in the lines behind `at` that are indented by more than `margin`: behind a name, and on
-    lines of their own, as of a block or a folded value. Empty lines (in a diff, a sign alone) and remarks may stand
-    between."""
-    depth = 0
-    while (line := compiled(_LINE).match(text, at)) is not None:
-        at = line.end()
-        indent, said = len(line[1]), line[2].rstrip()
-        if said in ("", "+", "-") or (said.startswith("#") and (not depth or indent <= depth)):
-            continue
-        if indent <= margin:
-            return
-        depth = depth or indent
-        item = compiled(_ITEM).match(said) if indent <= depth else None
-        start = item.end() if item else 0
-        if said[start:] and not said.startswith("[redacted:", start):
-            yield line.start(2) + start, line.start(2) + len(said)

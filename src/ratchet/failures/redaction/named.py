@@ -213,9 +213,15 @@ def _last_copy(low: str, repeated: str, start: int) -> int:
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, each character in its place."""
+    """The text in lower case, each character in its place; a space of any width is one."""
     low = text.lower()
-    return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    if low.isascii():
+        return low
+    low = low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    return compiled(_WIDE_SPACE).sub(" ", low)
+
+
+_WIDE_SPACE = r"[^\S\x00-\x7f]"
 
 
 def is_secret_value(name: str, value: str) -> bool:

@@ -48,11 +48,13 @@ LABEL = 200
 
 def _redacted(text: str) -> str:
     if compiled(_SIGNED).search(text) is not None:
-        from ratchet.failures.redaction.diffs import apart, together
+        from ratchet.failures.redaction.diffs import apart, new_side, together
 
-        signs, bare = apart(text)  # a line of a diff is read without what the diff says of it, then as it stands
-        hidden = _settled(bare)
-        text = text if hidden == bare else together(signs, bare, hidden)
+        # A line of a diff is read without what the diff says of it, then without the lines it replaces, then as it is.
+        for side in (apart, new_side):
+            signs, bare = side(text)
+            hidden = _settled(bare)
+            text = text if hidden == bare else together(signs, bare, hidden)
     return _settled(text)
 
 
@@ -93,7 +95,7 @@ def _without_lines(text: str, low: str) -> str:
 
         text = hide_yaml_pass(hide_phrases(text))
     if "secret" in low and "kind" in low:
-        from ratchet.failures.redaction.lines import hide_manifests
+        from ratchet.failures.redaction.manifests import hide_manifests
 
         text = hide_manifests(text)
     if (": |" in low or ": >" in low) and compiled(forms.BLOCK).search(low) is not None:
@@ -138,9 +140,10 @@ def clean(text: str, limit: int = LIMIT) -> str:
     """The text without secrets and within `limit`: what may be written to disk.
 
     Only what is kept is read, and a margin beyond each cut, so that no part of a secret that lies across one survives;
-    a text of any length costs the same.
+    a text of any length costs the same, but for one with a manifest of secrets, which is read whole.
     """
     if len(text) > limit:
+        text = _without_manifests(text)
         head, tail = _shares(limit, len(text))
         end, start = head + _MARGIN, _tail_start(text, len(text) - tail)
         if end < start:
@@ -152,11 +155,38 @@ def clean(text: str, limit: int = LIMIT) -> str:
     return text if len(text) <= limit else cap(text, limit)
 
 
+def _without_manifests(text: str) -> str:
+    """The text without the data of Kubernetes secrets: what a document is may be said behind a cut."""
+    if "Secret" not in text or "kind" not in text:
+        return text
+    from ratchet.failures.redaction.diffs import apart, together
+    from ratchet.failures.redaction.manifests import hide_manifests
+
+    signs, bare = apart(text)
+    hidden = hide_manifests(bare)
+    return text if hidden == bare else together(signs, bare, hidden)
+
+
 def nothing_to_hide(texts: Iterable[str]) -> bool:
     """Tell whether `clean` would leave every one of these texts as it is, none of them longer than its limit: one
-    search instead of one for each. A line end between two texts is an end for every rule; one that it makes a rule see
-    is a false alarm, and only costs the answer False."""
-    text = "\n".join(texts)
+    search for many, of at most `_JOINED` characters. A line end between two texts is an end for every rule; one that it
+    makes a rule see is a false alarm, and only costs the answer False."""
+    joined: list[str] = []
+    size = 0
+    for text in texts:
+        if joined and size + len(text) > _JOINED:
+            if not _holds_nothing("\n".join(joined)):
+                return False
+            joined, size = [], 0
+        joined.append(text)
+        size += len(text)
+    return _holds_nothing("\n".join(joined))
+
+
+_JOINED = 16 * LIMIT  # what costs more than one search for a few texts does not gain from more of them
+
+
+def _holds_nothing(text: str) -> bool:
     return redact(_well_formed(text)) == text
 
 

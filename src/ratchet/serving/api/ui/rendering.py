@@ -257,6 +257,15 @@ def points(difference: float | None) -> str:
     return "-" if difference is None else f"{100 * difference:+.1f}"
 
 
+def _in_short(text: str, most: int = 160, is_edit: bool = True) -> str:
+    """Advice in a line; how many lines of a hunk that edits were mined from are left out is said. What a person or
+    another program wrote is no hunk, whatever it looks like."""
+    said = without_hunks(text) if is_edit else text
+    less = sum(line[:2] in ("- ", "+ ") for line in text.split("\n")) if said != text else 0
+    more = f" (+{less} line{'s' if less != 1 else ''})" if less else ""
+    return _cut(" ".join(said.split()), most) + more
+
+
 def _cut(text: str, most: int) -> str:
     text = redact(text)  # before it is cut: half a key is not known for one
     return text if len(text) <= most else text[: most - 1] + "…"
@@ -330,6 +339,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "plain_value": plain_value,
     "bounds": bounds,
     "change": change,
-    "in_short": lambda text, most=160: _cut(" ".join(without_hunks(str(text)).split()), most),
+    "in_short": _in_short,
     "one_line": lambda text, most=160: _cut(" ".join(str(text).split()), most),
 }
