@@ -347,6 +347,7 @@ def test_what_is_approved_is_seen_and_what_is_left_out_is_said(runtime: Runtime)
     assert row is not None
     mined: Row = {**row, "rule": "edit", "tried": 9, "worked": 9, "state": "candidate"}
     assert runtime.store.swap("lessons", made.id, int(str(row["revision"])), mined)
+    runtime.record("a", error="disk is full while writing")
     for address in ("/ui/lessons", "/"):
         told = client.get(address, headers=HTML).text
         assert "Run the formatter first. (+1 line)" in told, address
