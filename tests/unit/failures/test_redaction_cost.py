@@ -20,6 +20,7 @@ OPENINGS = {
     "a key of PuTTY": "PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 8\n" + BODY,
     "a JSON Web Key": '{"kty": "RSA", "d": "',
     "a manifest": "kind: Secret\ndata:\n  a: eHl6\n",
+    "a manifest without values": 'kind: Secret\n"data": {"data": {',
     "a manifest in braces": "kind: Secret\ndata: {a: ",
     "a manifest that grep found": "s.yml:1:kind: Secret\ns.yml:2:data:\ns.yml:3:  a: eHl6\n",
     "a diff of values": " - name: DB_PASSWORD\n-  value: A1b2\n+  value: hunter2pass2\n",

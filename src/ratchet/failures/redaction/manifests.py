@@ -58,20 +58,22 @@ def hide_manifests(text: str) -> str:
 def _without_data(text: str) -> str:
     for opening, values in ((_BRACE, _in_braces), (_BLOCK, _in_block)):
         out: list[str] = []
-        done = 0
+        done = reached = 0
         for data in compiled(opening).finditer(text):
-            if data.start() < done:
+            if data.start() < reached:  # read already: to read it again for each name within would be quadratic
                 continue
             for start, end in values(text, data):
-                out += (text[done:start], "[redacted:secret]")
-                done = end
+                reached = end
+                if end > start:
+                    out += (text[done:start], "[redacted:secret]")
+                    done = end
         text = "".join((*out, text[done:])) if out else text
     return text
 
 
 def _in_braces(text: str, data: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The places of values between braces, at any depth: quoted ones without their quotes. What has no end goes on to
-    the end of the text."""
+    """The places of values between braces, at any depth: quoted ones without their quotes; and, last, where the braces
+    end. What has no end goes on to the end of the text."""
     inside = ["{"]
     is_name = True
     at = data.end()
@@ -97,6 +99,7 @@ def _in_braces(text: str, data: re.Match[str]) -> Iterator[tuple[int, int]]:
             end = at = rest.end() if rest else at
         if not is_name and end > start and not text.startswith("[redacted:", start):
             yield start, end
+    yield at, at
 
 
 def _closing(text: str, at: int, quote: str) -> tuple[int, int]:
