@@ -228,15 +228,15 @@ def unknown_environment(environ: Mapping[str, str]) -> list[str]:
 
 
 def home_of(given: object, *, environ: Mapping[str, str] | None = None) -> Path:
-    """The home folder: given, else RATCHET_HOME, else `~/.ratchet`. Reads no file and never raises."""
+    """The home folder, absolute: given, else RATCHET_HOME, else `~/.ratchet`. Reads no file and never raises."""
     environ = os.environ if environ is None else environ
     chosen = given or environ.get("RATCHET_HOME") or None  # an empty variable is one that is not set
     path = Path(
         os.fspath(chosen) if isinstance(chosen, str | os.PathLike) else Path(environ.get("HOME") or "~", ".ratchet")
     )
     try:
-        return path.expanduser()
-    except RuntimeError:  # no user has this name, or none is known
+        return path.expanduser().absolute()  # what is started elsewhere (a sandbox, a hook) means the same one
+    except (RuntimeError, OSError):  # no user has this name, or none is known; the working directory was deleted
         return path
 
 

@@ -20,7 +20,7 @@ Row: TypeAlias = dict[str, Json]
 
 LessonState = Literal["candidate", "active", "quarantined", "retired"]
 Scope = Literal["project", "global"]
-Trend = Literal["new", "rising", "steady", "falling", "resolved"]
+Trend = Literal["new", "rising", "steady", "falling", "quiet"]
 Decided = Literal["open", "resolved", "ignored", "muted"]
 TriageState = Literal["open", "regressed", "resolved", "ignored", "muted"]
 TrialState = Literal["planned", "open", "paused", "kept", "reverted", "undecided"]

@@ -150,7 +150,11 @@ def test_a_relative_project_is_the_folder_that_it_names(taught: Shell) -> None:
     taught.run("lessons", "add", "--when", "EADDRINUSE :::3000", "--do", "Stop the old server first.", "--active")
     assert "Stop the old server" in taught.run("lessons", "list", "--project", ".").stdout
     assert "Stop the old server" in taught.run("recall", "EADDRINUSE :::3000", "--project", "./").stdout
-    assert "No such lessons" in taught.run("lessons", "list", "--project", "elsewhere").stdout
+    assert "No such lessons" in taught.run("lessons", "list", "--project", "./elsewhere").stdout
+
+
+def test_a_relative_home_is_the_same_folder_for_whatever_is_started(shell: Shell) -> None:
+    assert shell.run("init", "--home", "./kept").stdout.count(str(shell.home / "kept"))
 
 
 def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:

@@ -115,6 +115,12 @@ def test_the_own_check_is_named_and_the_timeline_is_red_red_green(shell: Shell) 
     assert (shell.project / "calc.py").read_text() == WRONG
 
 
+def test_a_home_may_be_named_from_here(shell: Shell) -> None:
+    code, out, err = shell.run("--home", "./kept", "run", *HEALS)
+    assert code == 0, out + err
+    assert (shell.project / "kept" / "ratchet.db").is_file()
+
+
 def test_json_is_one_object_and_its_diff_applies(shell: Shell) -> None:
     code, said = shell.json("run", *HEALS)
     assert code == 0

@@ -233,6 +233,23 @@ def test_a_project_may_be_meant_by_its_name(learnt: Path, tmp_path: Path) -> Non
     assert named[0] == named[1] == named[2] != []
     ran(learnt, *listed, "elsewhere", folder=tmp_path, code=3)
     assert "No session fits" in ran(learnt, "sessions", "list", "--project", str(tmp_path))
+    for command in (
+        ("lessons", "list"),
+        ("lessons", "words", "--all"),
+        ("lessons", "facts"),
+        ("lessons", "sync", "AGENTS.md", "--dry-run"),
+        ("recall", "no such file"),
+        ("patterns", "--by", "tool"),
+        ("sessions", "cost"),
+        ("predict", "make build"),
+    ):
+        by_folder, by_name, by_end = (
+            ran(learnt, *command, "--project", each, folder=tmp_path) for each in (SHOP, SHOP, "shop")
+        )
+        assert by_folder == by_name == by_end
+        ran(learnt, *command, "--project", "elsewhere", folder=tmp_path, code=3)
+    ran(learnt, "lessons", "share", "--project", "shop", folder=tmp_path, code=3)
+    assert "would forget 1 session" in ran(learnt, "forget", "shop", "--dry-run")
     by_name = ran(learnt, "predict", "--project", "shop", "make build", folder=tmp_path)
     assert "--project NAME" not in by_name
     assert f"--project NAME                  where it is not about {tmp_path}; known are {SHOP}" in " ".join(

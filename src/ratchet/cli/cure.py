@@ -9,7 +9,7 @@ import click
 
 from ratchet.cli import shapes, show, show_lessons
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.folders import project_option
+from ratchet.cli.folders import folder_meant, project_option
 from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ KINDS = ("notes", "skill", "git", "pre-commit", "check", "permission")
 @click.argument("lesson_id", required=False)
 @click.option("--as", "kind", type=click.Choice(KINDS), help="Make this change, on trial.")
 @click.option("--undo", is_flag=True, help="Take out what the lesson became.")
-@project_option("The project's folder (default: here).")
+@project_option("The project (default: here).")
 @home_option
 @json_option
 def cure(
@@ -39,8 +39,8 @@ def cure(
     skill, a git setting, a command before each commit, a check that denies a step, a permission rule. One that does not
     help is taken out again, byte for byte.
     """
-    book = opened(command_home).cures
-    folder = Path(project) if project else Path.cwd()
+    runtime = opened(command_home)
+    book, folder = runtime.cures, folder_meant(runtime, project)
     if (kind or undo) and not lesson_id:
         raise UsageError("name the lesson: ratchet lessons cure ID; without one it shows what could be changed")
     if lesson_id and (kind or undo):

@@ -11,7 +11,7 @@ import click
 from ratchet.cli import shapes, show, show_facts, show_lessons
 from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.cure import cure
-from ratchet.cli.folders import named_project_option, project_option
+from ratchet.cli.folders import folder_meant, project_meant, project_option
 from ratchet.cli.numbers import Finite
 from ratchet.cli.skills import skills
 from ratchet.errors import NotFound, UsageError
@@ -38,7 +38,7 @@ def lessons() -> None:
 
 @lessons.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
-@project_option("Only those that count in this project folder.")
+@project_option("Only those that count in this project.")
 @home_option
 @json_option
 def list_(state: LessonState | None, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -75,7 +75,7 @@ def _kept(runtime: Runtime, evidence: Sequence[str]) -> Iterator[Outcome]:
 
 @lessons.command("words")
 @click.option("--all", "every", is_flag=True, help="Also those in which little speaks for a rule.")
-@project_option("Only those of this project folder.")
+@project_option("Only those of this project.")
 @home_option
 @json_option
 def words(every: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -91,7 +91,7 @@ def words(every: bool, project: str | None, command_home: Path | None, as_json: 
 
 
 @lessons.command("facts")
-@named_project_option("Only those of this project: its folder, or its name as it is printed.")
+@project_option("Only those of this project.")
 @home_option
 @json_option
 def facts(project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -111,7 +111,7 @@ def facts(project: str | None, command_home: Path | None, as_json: bool) -> None
 @click.option("--when", "when", required=True, help="The error text that it answers.")
 @click.option("--do", "do", required=True, help="What to do then, word for word.")
 @click.option("--scope", type=click.Choice(("project", "global")), default="project", show_default=True)
-@project_option("The project folder it belongs to (default: here).")
+@project_option("The project it belongs to (default: here).")
 @click.option("--active", is_flag=True, help="Use it at once instead of as a candidate.")
 @click.option(
     "--source",
@@ -137,7 +137,8 @@ def add(
     One that switches a check off is quarantined at once, whatever was asked for.
     """
     state: LessonState = "active" if active else "candidate"
-    book = opened(command_home).lessons
+    runtime = opened(command_home)
+    book, project = runtime.lessons, project_meant(runtime, project)
     found = book.add(when=when, do=do, scope=scope, project=project, state=state, source=source)
     show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
 
@@ -196,7 +197,7 @@ def quarantine(lesson_ids: tuple[str, ...], reason: str, command_home: Path | No
 @click.option("--allow-unknown-price", is_flag=True, help="Use a model whose price is not known.")
 @click.option("--yes", "agreed", is_flag=True, help="Send it to the configured model.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
-@project_option("Only evidence of this project folder.")
+@project_option("Only evidence of this project.")
 @home_option
 @json_option
 def distill(
@@ -256,7 +257,11 @@ def sync(
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
-        none = "" if synced.lessons else "; no active lesson counts in its folder: see `ratchet lessons show ID`"
+        none = (
+            ""
+            if synced.lessons
+            else f"; no active lesson counts in {project or 'its folder'}: see `ratchet lessons show ID`"
+        )
         changed = "" if synced.changed else ", unchanged"
         if dry_run and synced.diff:
             for line in synced.diff.split("\n"):
@@ -268,7 +273,7 @@ def sync(
 
 
 @lessons.command("share")
-@project_option("The repository (default: the one of this folder).")
+@project_option("The project to write it into (default: here).")
 @evidence_option
 @home_option
 @json_option
@@ -278,15 +283,15 @@ def share(project: str | None, with_evidence: bool, command_home: Path | None, a
     A file each below `.ratchet/lessons/`, to review and commit: git carries and merges them. What was put aside here is
     marked there. Others see them after `ratchet lessons trust`.
     """
-    folder = Path(project) if project else Path.cwd()
-    found = opened(command_home).lessons.share(folder, with_evidence=with_evidence)
+    runtime = opened(command_home)
+    found = runtime.lessons.share(folder_meant(runtime, project), with_evidence=with_evidence)
     show.as_json(shapes.lessons.SharedShape.built(found)) if as_json else show_lessons.shared(found)
 
 
 @lessons.command("trust")
 @click.option("--show", "only_show", is_flag=True, help="Only say what would become active.")
 @click.option("--withdraw", is_flag=True, help="Trust nothing of it any more; its lessons are candidates again.")
-@project_option("The repository's folder that holds `.ratchet/` (default: here).")
+@project_option("The project whose repository holds `.ratchet/` (default: here).")
 @home_option
 @json_option
 def trust(only_show: bool, withdraw: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -294,7 +299,8 @@ def trust(only_show: bool, withdraw: bool, project: str | None, command_home: Pa
 
     Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
     """
-    folder, book = Path(project) if project else Path.cwd(), opened(command_home).lessons
+    runtime = opened(command_home)
+    folder, book = folder_meant(runtime, project), runtime.lessons
     if withdraw and only_show:
         raise UsageError("--show and --withdraw exclude each other: say one")
     if not withdraw:

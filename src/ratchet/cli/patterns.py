@@ -11,6 +11,7 @@ import click
 
 from ratchet.cli import shapes, show, show_patterns
 from ratchet.cli.app import Records, home_option, json_option, opened
+from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _UNITS_S = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 @click.option("--like", "text", default="", help="Those that are like this error text, the most alike first.")
 @click.option("--by", type=click.Choice(BY), help="Count by command, tool, file, project, model or hour instead.")
 @click.option("--range", "span", default="all", show_default=True, help="With --by: 24h, 7d, 14d, 30d, 90d or all.")
-@click.option("--project", default="", help="With --by: only this project, by its name.")
+@project_option("With --by: only this project.")
 @click.option(
     "--all",
     "everything",
@@ -50,7 +51,7 @@ def patterns(
     text: str,
     by: By | None,
     span: str,
-    project: str,
+    project: str | None,
     everything: bool,
     limit: int,
     command_home: Path | None,
@@ -68,7 +69,7 @@ def patterns(
         _need_known(kind)
     runtime = opened(command_home)
     if by is not None:
-        rows = runtime.failing.by(by, span=span, project=project)
+        rows = runtime.failing.by(by, span=span, project=project or "")
         if as_json:
             show.as_json(shapes.failures.FailsShape.built(None, by=by, rows=rows))
         else:

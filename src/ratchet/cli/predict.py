@@ -8,7 +8,7 @@ import click
 
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.folders import named_project_option
+from ratchet.cli.folders import project_option
 from ratchet.cli.see import Pasted, pasted
 
 _KNOWN = 5  # projects in a hint
@@ -20,7 +20,7 @@ _KNOWN = 5  # projects in a hint
 @click.option("--file", default="", metavar="FILE", help="A file that is to be changed, and the checks after it.")
 @click.option("--diff", default="", metavar="FILE", help="A diff in a file, or `-`: the project's checks after it.")
 @click.option("--plan", default="", metavar="FILE", help="A text in a file, or `-`, that names commands and files.")
-@named_project_option("The project that it is about (default: the one here).")
+@project_option("The project that it is about (default: the one here).")
 @click.option("--session", help="The session that is about to take the step (default: the one that ran here last).")
 @home_option
 @json_option

@@ -10,7 +10,7 @@ import click
 
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
-from ratchet.cli.folders import project_option
+from ratchet.cli.folders import project_meant, project_option
 from ratchet.cli.numbers import Moment
 from ratchet.errors import UsageError
 
@@ -43,7 +43,7 @@ class Pasted(click.Command):
 @click.command(cls=Pasted)
 @click.argument("text", nargs=-1)
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True)
-@project_option("Only lessons that count in this project folder (default: all of yours).")
+@project_option("Only lessons that count in this project (default: all of yours).")
 @click.option("--session", help="Ask on behalf of this session: its arm of the control is obeyed and recorded.")
 @home_option
 @json_option
@@ -67,7 +67,9 @@ def recall(
         raise UsageError("no text is given; pass the error as an argument, or pipe it in")
     runtime = opened(command_home)
     expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
-    found = runtime.recall(pasted(text or ("-",)), limit=limit, project=project, session=session)
+    found = runtime.recall(
+        pasted(text or ("-",)), limit=limit, project=project_meant(runtime, project), session=session
+    )
     expressions.kept()
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 

@@ -10,7 +10,7 @@ import click
 
 from ratchet.cli import shapes, show, tamed
 from ratchet.cli.app import Records, home_option, json_option, opened
-from ratchet.cli.folders import named_project_option
+from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Moment
 from ratchet.errors import Refused, UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ratchet.sessions.handoff import HandoffTo
 
 _BY = ("model", "project", "agent", "tool", "pattern", "session", "day")
-_project = named_project_option("Only what ran in this folder's repository, or in the project of this name.")
+_project = project_option("Only what ran in this project.")
 _since = click.option("--since", type=Moment(), metavar="WHEN", help="From then on: 2026-03-01, or 7d, 24h, 30m ago.")
 _until = click.option("--until", type=Moment(), metavar="WHEN", help="Up to then.")
 
@@ -248,7 +248,8 @@ def _about(whole: bool, path: str, edits: int, session: str) -> str:
 
 @sessions.command("handoff")
 @click.argument("session_id")
-@click.option("--to", type=click.Choice(["codex", "claude-code"]), required=True, help="Who goes on.")
+@click.option("--to", type=click.Choice(["any", "codex", "claude-code"]), default="any", show_default=True,
+              help="Who goes on.")  # fmt: skip
 @home_option
 @json_option
 def handoff(session_id: str, to: str, command_home: Path | None, as_json: bool) -> None:
@@ -270,8 +271,9 @@ def handoff(session_id: str, to: str, command_home: Path | None, as_json: bool) 
 def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_home: Path | None, as_json: bool) -> None:
     """Forget sessions: rows, texts, index and evidence, and prove it.
 
-    WHAT is a session's id, or a project's folder. Counts that others share are taken back; what rests on nothing else
-    goes. The histories themselves are your client's: they stay, and are not read again.
+    WHAT is a session's id, or a project: its folder, its name, the end of one. Counts that others share are taken
+    back; what rests on nothing else goes. The histories themselves are your client's: they stay, and are not read
+    again.
     """
     book = opened(command_home).sessions
     named = str(Path(what).absolute()) if what and Path(what).is_dir() else what

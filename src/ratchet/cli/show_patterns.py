@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ratchet.records import Lesson, Pattern, Triage
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}
-_TREND_STYLES = {"rising": "red", "new": "yellow", "falling": "green", "resolved": "green"}
+_TREND_STYLES = {"rising": "red", "new": "yellow", "falling": "green", "quiet": "green"}
 _MOST = 5
 _BAR = 12  # columns of a bar
 _NAME = 44  # columns of a name; a longer one is cut

@@ -9,16 +9,12 @@ import click
 
 from ratchet.cli import shapes, show, show_lessons, show_skills
 from ratchet.cli.app import Records, home_option, json_option, opened
-from ratchet.cli.folders import project_option
+from ratchet.cli.folders import folder_meant, project_option
 
 if TYPE_CHECKING:
     from ratchet.lessons.skills.places import Taker
 
 TAKERS = ("claude-code", "agents")
-
-
-def _place(project: str | None) -> Path:
-    return Path(project) if project else Path.cwd()
 
 
 @click.group(cls=Records)
@@ -45,7 +41,8 @@ def list_(command_home: Path | None, as_json: bool) -> None:
 @json_option
 def show_(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """One skill whole: its SKILL.md and the files beside it."""
-    found = opened(command_home).cures.show_skill(name, _place(project))
+    runtime = opened(command_home)
+    found = runtime.cures.show_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.skills.SkillShape.built(found)) if as_json else show_skills.whole(found)
 
 
@@ -73,7 +70,7 @@ def make(source: str, name: str, command_home: Path | None, as_json: bool) -> No
               help="Claude Code's folder, or the one that Codex, Gemini CLI, opencode and Copilot share.")  # fmt: skip
 @click.option("--user", is_flag=True, help="Below your home, for all projects.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
-@project_option("The project's folder (default: here).")
+@project_option("The project (default: here).")
 @home_option
 @json_option
 def export(
@@ -83,8 +80,8 @@ def export(
 
     Into `.claude/skills` or `.agents/skills` of the project. It is taken out again where it does not help.
     """
-    folder = Path.home() if user else _place(project)
-    book = opened(command_home).cures
+    runtime = opened(command_home)
+    folder, book = Path.home() if user else folder_meant(runtime, project), runtime.cures
     if dry_run:
         cure = book.preview_skill(name, folder, taker=taker)
         show.as_json(shapes.lessons.CureShape.built(cure)) if as_json else show_skills.previewed(cure)
@@ -98,7 +95,7 @@ def export(
 
 @skills.command("read")
 @click.option("--user", is_flag=True, help="Those below your home.")
-@project_option("The project's folder (default: here).")
+@project_option("The project (default: here).")
 @home_option
 @json_option
 def read(user: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
@@ -106,8 +103,9 @@ def read(user: bool, project: str | None, command_home: Path | None, as_json: bo
 
     Those that others wrote are candidates: nothing is told of them before `ratchet lessons skills trust NAME`.
     """
-    place = Path.home() if user else _place(project)
-    found = opened(command_home).cures.read_skills(place.absolute(), scope="global" if user else "project")
+    runtime = opened(command_home)
+    place = Path.home() if user else folder_meant(runtime, project)
+    found = runtime.cures.read_skills(place.absolute(), scope="global" if user else "project")
     show.as_json(shapes.skills.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
 
 
@@ -121,7 +119,8 @@ def trust(name: str, project: str | None, command_home: Path | None, as_json: bo
 
     Until one of its files changes. Look at it first: `ratchet lessons skills show NAME`.
     """
-    found = opened(command_home).cures.trust_skill(name, _place(project))
+    runtime = opened(command_home)
+    found = runtime.cures.trust_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.skills.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
 
 
@@ -135,7 +134,8 @@ def approve(name: str, project: str | None, command_home: Path | None, as_json: 
 
     One that others wrote is trusted instead: `ratchet lessons skills trust NAME`.
     """
-    lesson = opened(command_home).cures.approve_skill(name, _place(project))
+    runtime = opened(command_home)
+    lesson = runtime.cures.approve_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)
 
 
@@ -147,5 +147,6 @@ def approve(name: str, project: str | None, command_home: Path | None, as_json: 
 @json_option
 def retire(name: str, reason: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
     """Offer a skill to nobody any more, and take its folders out."""
-    lesson = opened(command_home).cures.retire_skill(name, _place(project), reason=reason)
+    runtime = opened(command_home)
+    lesson = runtime.cures.retire_skill(name, folder_meant(runtime, project), reason=reason)
     show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)

@@ -13,6 +13,7 @@ from ratchet import files
 from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons import lessons
+from ratchet.lessons.repositories import folder_of, project_of
 from ratchet.records import whole_in
 
 if TYPE_CHECKING:
@@ -98,9 +99,11 @@ class LessonBook:
         return backtest.kept(self._reading())
 
     def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
-        """Lessons, active ones first, then by what they save; of one state, or of one project's folder."""
+        """Lessons, active ones first, then by what they save; of one state, or of one project: its folder, its name or
+        the end of one. Raises UsageError, NotFound for a name that is none."""
         store = self._reading()
         if project is not None:
+            project = folder_of(store, project)
             self.load_reviewed(Path(project))
         if state is not None and state not in lessons.STATES:
             raise UsageError(f"no state {state!r}; the states are {', '.join(lessons.STATES)}")
@@ -113,12 +116,11 @@ class LessonBook:
 
     def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
         """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
-        candidate. `project` keeps those of a folder's project."""
-        from ratchet.lessons.repositories import known_as
+        candidate. `project` keeps those of a project: its folder, its name or the end of one. Raises as `list`."""
         from ratchet.lessons.words.rules import corrections
 
         store = self._reading()
-        named = None if project is None else known_as(store, str(Path(project).absolute()))
+        named = None if project is None else project_of(store, project)
         return corrections(store, project=named, every=every)
 
     def effect(self, lesson_id: str) -> LessonEffect | None:
@@ -178,12 +180,13 @@ class LessonBook:
         self, file: Path, *, project: str | None = None, with_evidence: bool = False, dry_run: bool = False
     ) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
-        words as they were said go in `with_evidence` only; a `dry_run` writes nothing."""
+        words as they were said go in `with_evidence` only; a `dry_run` writes nothing. `project` as for `list`."""
         from ratchet.lessons import portable
 
-        where = project or str(file.absolute().parent)
+        store = self._reading()
+        where = folder_of(store, project) if project else str(file.absolute().parent)
         self.load_reviewed(Path(where))
-        return portable.sync(self._reading(), file, project=where, with_evidence=with_evidence, dry_run=dry_run)
+        return portable.sync(store, file, project=where, with_evidence=with_evidence, dry_run=dry_run)
 
     def export(self, file: Path | None = None, *, with_evidence: bool = False) -> str:
         """Active and candidate lessons as JSON lines, with their provenance; written to `file`, whole or not at all,
@@ -234,17 +237,17 @@ class LessonBook:
     def facts(
         self, *, project: str | None = None, among: Sequence[str] | None = None, limit: int = 20
     ) -> tuple[ProjectFacts, ...]:
-        """Facts of a project's folder, or of the `limit` busiest projects (`among` those of these names), the busiest
-        first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
-        nothing ran in it."""
+        """Facts of a project (its folder, its name, the end of one), or of the `limit` busiest projects (`among` those
+        of these names), the busiest first: what its commands end in, what people refuse, what never works, findings
+        that nobody edits. Empty where nothing ran in it. Raises NotFound for a name that is none."""
         from ratchet.lessons import facts
-        from ratchet.lessons.repositories import known_as
 
         need_text_or_none(project=project)
         store = self._reading()
         names = facts.projects(store)
         if project is not None:
-            names = [name for name in names if name in (project, known_as(store, project))]
+            named = project_of(store, project)
+            names = [name for name in names if name == named]
         wanted = names if among is None else [name for name in names if name in among]
         return tuple(facts.facts_of(store, name) for name in wanted[:limit])
 
@@ -266,7 +269,6 @@ class LessonBook:
         (otherwise the one that ran there in the last hour): what it did so far counts. The folder is looked at only
         where it is `here`, on this machine. Raises UsageError, NotFound for a name that is none, StoreError."""
         from ratchet.lessons.prediction import Asked, asked_of, predict
-        from ratchet.lessons.repositories import project_of
 
         forms: dict[Asked | None, str] = {None: text, "command": command, "file": file, "diff": diff, "plan": plan}
         for form, said in forms.items():
@@ -276,7 +278,7 @@ class LessonBook:
             raise UsageError("name one of text, command, file, diff and plan")
         need_text_or_none(project=project, session=session)
         store = self._reading()
-        if project and not Path(project).is_absolute() and not Path(project).exists():
+        if project and not Path(project).is_absolute() and not Path(project).is_dir():
             folder, here = project_of(store, project), False
         else:
             folder = str(Path(project or "").absolute())

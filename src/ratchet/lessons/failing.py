@@ -18,6 +18,7 @@ from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
+from ratchet.lessons.repositories import project_of
 from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
 from ratchet.store.sums import HOURS, add_fact, fact_days
 
@@ -312,10 +313,11 @@ class FailingBook:
         return over_time(self._reading(), patterns, within)
 
     def by(self, what: By = "command", *, span: str = "all", project: str = "") -> tuple[FailsBy, ...]:
-        """Sum up what ran in a range, in one project or in all: what fails most first. Raises UsageError."""
+        """Sum up what ran in a range, in one project (its folder, its name, the end of one) or in all: what fails most
+        first. Raises UsageError, NotFound for a name that is none."""
         store = self._reading()
         since = 0.0 if span == "all" else window(store, span, now=time.time()).since
-        return fails_by(store, what, since=since, project=project)
+        return fails_by(store, what, since=since, project=project_of(store, project) if project else "")
 
     def like(self, text: str) -> list[tuple[str, float]]:
         """Patterns that are like this text (see `likeness.like`)."""

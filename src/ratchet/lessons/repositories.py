@@ -3,6 +3,7 @@ that somebody means."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,9 +28,10 @@ def known_as(store: Store, folder: str) -> str:
 def project_of(store: Store, asked: str) -> str:
     """The name of the project that a folder, a project's name or the end of one means: `shop` is `github.com/dev/shop`.
     Raises NotFound for a name that is none, UsageError where several end so."""
-    if Path(asked).is_absolute():
-        return known_as(store, asked)
-    known = sorted({name for folder in _folders(store) if (name := known_as(store, folder))})
+    if _is_folder(asked):
+        return known_as(store, str(Path(asked).absolute()))
+    counted = {text_in(row, "project") for row in store.sum_by("facts", ("project",), ())}
+    known = sorted({*counted, *(known_as(store, folder) for folder in _folders(store))} - {""})
     found = [name for name in known if name == asked] or [name for name in known if name.endswith(f"/{asked}")]
     if len(found) == 1:
         return found[0]
@@ -37,6 +39,16 @@ def project_of(store: Store, asked: str) -> str:
         raise UsageError(f"several projects end in {asked}: {', '.join(found[:_NAMED])}; name one of them")
     there = f"there are {', '.join(known[:_NAMED])}" if known else "none is known; next: ratchet learn"
     raise NotFound(f"no project {asked}; {there}")
+
+
+def folder_of(store: Store, asked: str) -> str:
+    """The folder that somebody means by a path, or by a project's name or the end of one: of a name the folder that it
+    ran in, one that is on this machine first. Raises as `project_of`."""
+    if _is_folder(asked):
+        return str(Path(asked).absolute())
+    name = project_of(store, asked)
+    found = folders_of(store, name)
+    return next((folder for folder in found if Path(folder).is_dir()), found[0] if found else name)
 
 
 def folders_of(store: Store, project: str) -> list[str]:
@@ -48,6 +60,10 @@ def known_by(store: Store, remote: str) -> list[str]:
     """The folders, by name, that count to a remote because git named it in them."""
     named = (text_in(row, "folder") for row in store.find("remotes", {"remote": remote}).rows)
     return [name for name in named if _remote(store, name) == remote]
+
+
+def _is_folder(asked: str) -> bool:
+    return Path(asked).is_absolute() or os.path.isdir(asked)  # noqa: PTH112  (Path raises for a name that is too long)
 
 
 def _folders(store: Store) -> list[str]:

@@ -184,8 +184,8 @@ class SessionBook:
         files that end in `path`, `place` means one: its path without links. Raises NotFound."""
         return ways.replaced(self._reading(), path, step=step, place=place)
 
-    def handoff(self, session: str, *, to: HandoffTo) -> Handoff:
-        """A digest of a session for another agent to go on with. Raises NotFound, UsageError."""
+    def handoff(self, session: str, *, to: HandoffTo = "any") -> Handoff:
+        """A digest of a session for another agent to go on with, any or the one named. Raises NotFound, UsageError."""
         store = self._reading()
         row = listing.named(store, session)
         return handoff.handoff(store, next(listing.summaries(store, [row], self._prices, now=time.time())), to)
@@ -246,14 +246,22 @@ class SessionBook:
 def _wanted(store: Store, what: str, before: float | None) -> list[str]:
     """The sessions that are to be forgotten, oldest first."""
     if not what and before is None:
-        raise UsageError("name a session, a project's folder, or --before DATE")
+        raise UsageError("name a session, a project, or --before DATE")
     where: dict[str, Json | tuple[str, Json]] = {}
     if before is not None:
         where["max_at"] = ("<", before)
     if what:
-        folders = folders_of(store, project_of(store, what)) if Path(what).is_absolute() else []
+        folders = _folders_meant(store, what)
         if folders:
             where["project"] = ("in", [*folders])
         else:
             where["session"] = listing.named(store, what)["session"]
     return [str(row["session"]) for row in store.find("session_tallies", where, order=("max_at",)).rows]
+
+
+def _folders_meant(store: Store, what: str) -> list[str]:
+    """The folders of the project that is named so; none where it names no project, so that it is a session."""
+    try:
+        return folders_of(store, project_of(store, what))
+    except NotFound:
+        return []

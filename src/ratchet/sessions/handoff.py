@@ -15,8 +15,8 @@ from ratchet.sessions.session import SessionSummary
 if TYPE_CHECKING:
     from ratchet.ports import Store
 
-HandoffTo = Literal["codex", "claude-code"]
-_FILES = {"codex": "AGENTS.md", "claude-code": "CLAUDE.md"}
+HandoffTo = Literal["any", "codex", "claude-code"]
+_FILES = {"any": "AGENTS.md or CLAUDE.md", "codex": "AGENTS.md", "claude-code": "CLAUDE.md"}
 _ASKED, _LAST, _FILES_NAMED, _COMMANDS = 8, 6, 25, 10
 _WORDS_CHARS, _LINE_CHARS = 500, 160
 

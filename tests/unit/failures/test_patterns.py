@@ -185,7 +185,7 @@ def test_trends_are_told_apart(store: Store, calls: int) -> None:
     daily(history, range(-7, 0), "rising", 5)
     daily(history, range(-20, -7), "falling", 5)
     daily(history, range(-7, 0), "falling", 1)
-    daily(history, range(-20, -9), "resolved", 3)
+    daily(history, range(-20, -9), "quiet", 3)
     daily(history, range(-3, 0), "new", 1)
     history.ran(-20, "long over")
     history.into(store)
@@ -194,18 +194,18 @@ def test_trends_are_told_apart(store: Store, calls: int) -> None:
         "steady": "steady",
         "rising": "rising",
         "falling": "falling",
-        "resolved": "resolved",
+        "quiet": "quiet",
         "new": "new",
-        "long over": "resolved",
+        "long over": "quiet",
     }
 
 
 def test_an_old_history_has_the_trends_of_its_own_end(store: Store) -> None:
     history = History()
     daily(history, range(-20, 0), "steady", 3, 30)
-    daily(history, range(-20, -9), "resolved", 3)
+    daily(history, range(-20, -9), "quiet", 3)
     history.into(store)
-    assert trends(store, T0 + 300 * DAY_S) == {"steady": "steady", "resolved": "resolved"}
+    assert trends(store, T0 + 300 * DAY_S) == {"steady": "steady", "quiet": "quiet"}
 
 
 def test_nothing_is_new_in_a_history_that_ended_long_ago(store: Store) -> None:
@@ -257,7 +257,7 @@ def test_of_steady_patterns_few_are_called_anything_else() -> None:
         halves = Halves(start=0.0, middle=1.0, earlier=counts[0], later=counts[1], calls_earlier=300, calls_later=700)
         said.append(trend(halves, first_seen=0.0, last_seen=1.5))
     assert said.count("rising") <= 0.05 * 2000
-    assert said.count("falling") + said.count("resolved") <= 0.05 * 2000
+    assert said.count("falling") + said.count("quiet") <= 0.05 * 2000
 
 
 # -- correlation ---------------------------------------------------------------------------------------------------

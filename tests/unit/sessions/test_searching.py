@@ -156,5 +156,6 @@ def test_a_handoff_says_what_was_asked_changed_and_still_fails(runtime: Runtime)
     assert f"`{SHOP}/pool.py` (2 edits)" in text
     assert "`make all`" in text
     assert "AGENTS.md" in text
+    assert "AGENTS.md or CLAUDE.md" in runtime.sessions.handoff(session).text
     with pytest.raises(UsageError, match="no handoff to 'vim'"):
         runtime.sessions.handoff(session, to="vim")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ _CATEGORIES: dict[Issue, str] = {
     **dict.fromkeys(("repeated_mistake", "over_confirmation", "bad_routing"), "behavior_pattern"),
     **dict.fromkeys(("tool_error", "timeout", "empty_response"), "tool_reliability"),
 }
-_TRENDS = {"new": "new", "rising": "increasing", "steady": "stable", "falling": "decreasing", "resolved": "decreasing"}
+_TRENDS = {"new": "new", "rising": "increasing", "steady": "stable", "falling": "decreasing", "quiet": "decreasing"}
 
 
 class Analyzer:

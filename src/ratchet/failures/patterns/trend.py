@@ -1,4 +1,4 @@
-"""Tell whether a pattern is new, rising, steady, falling or resolved: an exact test of the later half against the
+"""Tell whether a pattern is new, rising, steady, falling or quiet: an exact test of the later half against the
 earlier.
 
 Under a steady rate per call, of the n failures of a window each falls into its later half with the probability of that
@@ -34,17 +34,17 @@ class Halves:
 def trend(halves: Halves, *, first_seen: float, last_seen: float) -> Trend:
     """Compare the halves.
 
-    new: never seen before the later half. resolved: not seen in the whole window although its agents ran, or not in the
+    new: never seen before the later half. quiet: not seen in the whole window although its agents ran, or not in the
     later half where a steady rate would have shown it with 95 %. rising, falling: the later half holds more, or fewer,
     than a steady rate explains (exact binomial, one-sided, 5 %). steady: all else, too few to tell included.
     """
     if first_seen >= halves.middle:
         return "new"
     if last_seen < halves.start and halves.calls_earlier + halves.calls_later:
-        return "resolved"
+        return "quiet"
     count, share = halves.earlier + halves.later, share_of(halves)
     if tail(count, halves.earlier, 1 - share) <= LEVEL:  # so many in the earlier half, so few in the later
-        return "falling" if halves.later else "resolved"
+        return "falling" if halves.later else "quiet"
     return "rising" if tail(count, halves.later, share) <= LEVEL else "steady"
 
 

@@ -9,7 +9,7 @@ from ratchet.healing.distilling.distill import Distilled, DistillPlan, distill, 
 from ratchet.healing.distilling.items import PLACES, Place
 from ratchet.healing.distilling.speakers import COMMAND, SpendingPurse, speaker_of
 from ratchet.healing.models.choice import ModelChoice
-from ratchet.lessons.repositories import known_as
+from ratchet.lessons.repositories import project_of
 from ratchet.ports import Store
 
 _MOST_S = 1_800.0
@@ -64,5 +64,5 @@ class Distillery:
             self._told()
         return found
 
-    def _named(self, folder: str | None) -> str | None:
-        return None if folder is None else known_as(self._reading(), folder)
+    def _named(self, project: str | None) -> str | None:
+        return None if project is None else project_of(self._reading(), project)

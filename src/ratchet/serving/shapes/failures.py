@@ -62,7 +62,9 @@ class PatternShape(Shape):
     agents: list[str] = said("Agents to which they happened.", foreign="words")
     first_seen: float = said("When the first one happened.")
     last_seen: float = said("When the last one happened.")
-    trend: str = said("new, rising, steady, falling or resolved.")
+    trend: str = said(
+        "new, rising, steady, falling or quiet (it would have been seen of late at its old rate, and was not)."
+    )
     recurring: bool = said("Whether it comes back: in two sessions, or three times within the window.")
     wasted_s: float = said("Seconds from each failure to the step that fixed it, or those of the failed step.")
     wasted_tokens: int = said("Tokens used meanwhile.")

@@ -88,7 +88,7 @@ def handoff(
     request: Request,
     runtime: Operations,
     session: Annotated[str, Query(min_length=1, max_length=1_000)],
-    to: Literal["codex", "claude-code"] = "claude-code",
+    to: Literal["any", "codex", "claude-code"] = "any",
 ) -> Response:
     """Digest a session, for another agent to go on with."""
     return tagged(request, HandoffShape.built(runtime.sessions.handoff(session, to=to)))

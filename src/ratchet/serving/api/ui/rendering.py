@@ -96,6 +96,7 @@ _SHAPES = {  # what says without colour how something stands
     "rising": "bad",
     "regressed": "bad",
     "resolved": "good",
+    "quiet": "good",
     "falling": "good",
     "muted": "warn",
     "ignored": "warn",
