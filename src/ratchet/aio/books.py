@@ -318,7 +318,9 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().replayed())
 
     async def list(self, *, state: LessonState | None = None, project: str | None = None) -> list[Lesson]:
-        """Lessons, active ones first, then by what they save; of one state, or of one project's folder."""
+        """Lessons, active ones first, then by what they save; of one state, or of one project: its folder, its name or
+        the end of one. Raises UsageError, NotFound for a name that is none.
+        """
         return await asyncio.to_thread(lambda: self._held().list(state=state, project=project))
 
     async def show(self, lesson_id: str) -> Lesson:
@@ -327,7 +329,7 @@ class AsyncLessonBook:
 
     async def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
         """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no
-        candidate. `project` keeps those of a folder's project.
+        candidate. `project` keeps those of a project: its folder, its name or the end of one. Raises as `list`.
         """
         return await asyncio.to_thread(lambda: self._held().words(project=project, every=every))
 
@@ -378,7 +380,7 @@ class AsyncLessonBook:
         self, file: Path, *, project: str | None = None, with_evidence: bool = False, dry_run: bool = False
     ) -> Synced:
         """Keep a marked block of the project's active lessons in `file`; every byte outside the block stays. A person's
-        words as they were said go in `with_evidence` only; a `dry_run` writes nothing.
+        words as they were said go in `with_evidence` only; a `dry_run` writes nothing. `project` as for `list`.
         """
         return await asyncio.to_thread(
             lambda: self._held().sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
@@ -405,9 +407,9 @@ class AsyncLessonBook:
     async def facts(
         self, *, project: str | None = None, among: Sequence[str] | None = None, limit: int = 20
     ) -> tuple[ProjectFacts, ...]:
-        """Facts of a project's folder, or of the `limit` busiest projects (`among` those of these names), the busiest
-        first: what its commands end in, what people refuse, what never works, findings that nobody edits. Empty where
-        nothing ran in it.
+        """Facts of a project (its folder, its name, the end of one), or of the `limit` busiest projects (`among` those
+        of these names), the busiest first: what its commands end in, what people refuse, what never works, findings
+        that nobody edits. Empty where nothing ran in it. Raises NotFound for a name that is none.
         """
         return await asyncio.to_thread(lambda: self._held().facts(project=project, among=among, limit=limit))
 
