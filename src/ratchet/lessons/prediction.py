@@ -224,7 +224,7 @@ class _Room:
         )
 
     def _of_failures(self, call: ToolCall, told: set[str]) -> list[StepLesson]:
-        """What is known of the failures that this very command had here, or one with the option that it has."""
+        """Lessons about the failures that this very command had here, or one with the option that it has."""
         rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
         rows.sort(key=lambda row: (-whole_in(row, "worked"), text_in(row, "id")))
         seen = [for_agents_of(lesson_of(row)) for row in rows[:_FAILURES]]
