@@ -103,7 +103,7 @@ def _in_braces(text: str, data: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 def _closing(text: str, at: int, quote: str) -> tuple[int, int]:
-    """Where what a quote opened ends, and where its closing quote does. Each level of JSON in JSON doubles the
+    """The end of what a quote opened, and that of its closing quote. Each level of JSON in JSON doubles the
     backslashes, and adds one to a quote's."""
     depth = len(quote) - 1
     for found in compiled(rf"(?<!\\)(\\*+){quote[-1]}").finditer(text, at):
