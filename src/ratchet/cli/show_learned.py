@@ -90,8 +90,8 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
     known = [each for each in lessons if once.get(each.text) is each]
     active = [each for each in known if each.state == "active"][:_NEWS]
     waiting = [each for each in known if each.state == "candidate" and each.worked >= _SEEN][: _NEWS - len(active)]
-    _some(out, "What to tell your agents", active, lessons)
-    _some(out, "Not proven yet: told to no agent until you approve it, or it works more often", waiting, lessons)
+    _some(out, "What to tell your agents", active, known, lessons)
+    _some(out, "Not proven yet: told to no agent until you approve it, or it works more often", waiting, known, lessons)
     out.print()
     show.row(out, _gained(found))
     never = [each for each in lessons if each.state == "quarantined"]
@@ -99,15 +99,16 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
         show.row(out, show_lessons.never(never))
 
 
-def _some(out: Console, title: str, shown: Sequence[Lesson], lessons: Sequence[Lesson]) -> None:
+def _some(
+    out: Console, title: str, shown: Sequence[Lesson], known: Sequence[Lesson], lessons: Sequence[Lesson]
+) -> None:
     """Show lessons of one state under a title that says of how many they are the first."""
     if not shown:
         return
     state = shown[0].state
-    of = sum(each.state == state for each in lessons)
-    plain = sum(each.state == state and (each.says_itself or each.known) for each in lessons)
-    silent = f"; what the failing tool says itself, or whoever knows it: {plain}" if plain else ""
-    rest = f" ({len(shown)} of {of} lessons{silent}; all: ratchet lessons list --state {state})"
+    of, news = (sum(each.state == state for each in among) for among in (lessons, known))
+    silent = f"; {of - news} more repeat one, or what the failing tool says itself" if of > news else ""
+    rest = f" (the first {len(shown)} of {news}{silent}; all: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
         advised(out, each)
