@@ -105,6 +105,7 @@ def test_a_description_is_one_short_line_without_tags_that_yaml_reads_back() -> 
     said = description_of(odd)
     assert len(said) <= DESCRIPTION_CHARS
     assert not set("<>\n") & set(said)
+    assert "‹b›:" in said
     assert parsed(files_of(odd, 1)[MAIN], "n")[0]["description"] == said
 
 

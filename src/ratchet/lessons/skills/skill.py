@@ -94,7 +94,8 @@ def description_of(draft: SkillDraft) -> str:
     """When to take the skill up, in the one line by which agents choose."""
     when = _MASK.sub("*", " ".join(harmless(line, 160) for line in draft.when.split("\n") if line.strip()))
     said = f"Use when this fails: {when[:_WHEN_CHARS].strip()}. What mended it: {harmless(draft.summary, 500)}"
-    return _plain(clean(said, DESCRIPTION_CHARS)).replace("<", "(").replace(">", ")")  # no tag may stand in it
+    # Hosts refuse one with what could be a tag; a person still reads "`>` became `<`".
+    return _plain(clean(said, DESCRIPTION_CHARS)).replace("<", "‹").replace(">", "›")
 
 
 def sentences(draft: SkillDraft) -> tuple[str, ...]:
