@@ -19,11 +19,17 @@ from ratchet.serving.shapes.served import PageShape
 
 router = APIRouter(prefix="/v1/lessons", tags=["lessons"])
 Folder = Annotated[
-    str | None, Query(min_length=1, max_length=1_000, pattern=r"^[^\x00]+$", description="A project's folder.")
+    str | None,
+    Query(
+        min_length=1,
+        max_length=1_000,
+        pattern=r"^[^\x00]+$",
+        description="A project: its folder, its name or the end of one.",
+    ),
 ]
 
 
-@router.get("", response_model=PageShape[LessonShape], dependencies=[READS])
+@router.get("", response_model=PageShape[LessonShape], dependencies=[READS], responses=said(404))
 def lessons(
     request: Request,
     runtime: Operations,
@@ -48,7 +54,7 @@ def add(asked: inputs.NewLesson, runtime: Operations) -> Response:
     return answer(LessonShape.built(added), 201, {"Location": f"/v1/lessons/{added.id}"})
 
 
-@router.get("/words", response_model=PageShape[CorrectionShape], dependencies=[READS])
+@router.get("/words", response_model=PageShape[CorrectionShape], dependencies=[READS], responses=said(404))
 def words(
     request: Request,
     runtime: Operations,

@@ -39,7 +39,7 @@ def patterns(
     return tagged(request, PageShape(items=items, next=page.next, total=page.total))
 
 
-@router.get("/by/{what}", response_model=FailsShape, dependencies=[READS])
+@router.get("/by/{what}", response_model=FailsShape, dependencies=[READS], responses=said(404))
 def fails(
     what: By,
     request: Request,
