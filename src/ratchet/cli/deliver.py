@@ -40,16 +40,14 @@ mcp_option = click.option("--mcp-only", is_flag=True, help="Leave the hooks out.
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask; nobody is asked who has no terminal.")
 
 
-def _agreed(
-    change: Callable[..., list[Installed]], *, dry_run: bool, yes: bool, whole: bool = False
-) -> list[Installed]:
+def _agreed(change: Callable[..., list[Installed]], *, dry_run: bool, yes: bool) -> list[Installed]:
     """Make a change of settings files that the person agrees to: all of it is shown first, and asked about once."""
     if dry_run or yes or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return change(dry_run=dry_run)
     shown = change(dry_run=True)
     if not any(each.changed for each in shown):
         return shown
-    show.installed(shown, "", dry_run=True, whole=whole)
+    show.proposed(shown)
     if not click.confirm("Make this change?", default=True):
         raise click.Abort
     return change(dry_run=False)
@@ -80,9 +78,7 @@ def _parts(*, hooks_only: bool, mcp_only: bool) -> Parts:
     help="Write a plugin of claude-code into this folder, for a team to share; no settings change.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would change in which file, and change nothing.")
-@click.option(
-    "--diff", "whole", is_flag=True, help="Show every line that changes, before it is asked or with --dry-run."
-)
+@click.option("--diff", "whole", is_flag=True, help="With --dry-run: show every line that changes.")
 @yes_option
 @home_option
 @json_option
@@ -121,7 +117,7 @@ def install(
             return installing.install_all(runtime, agents, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
         return installing.install(runtime, agent, scope=scope, prevent=prevent, dry_run=dry_run, parts=parts)
 
-    done = _agreed(change, dry_run=dry_run, yes=yes or as_json, whole=whole)
+    done = _agreed(change, dry_run=dry_run, yes=yes or as_json)
     if as_json:
         show.as_json(shapes.machine.InstalledShape.all(done))
         return

@@ -321,6 +321,12 @@ def polled(found: Polled) -> None:
         click.echo(f"  rejected {plain(f'{bad.path}:{bad.line}: {bad.reason}')}")
 
 
+def proposed(changes: Sequence[Installed]) -> None:
+    """Show every line that would change, to somebody who is asked."""
+    for each in changes:
+        _installed_in(each, dry_run=True, removed=False, whole=True)
+
+
 def installed(
     done: Sequence[Installed],
     agent: str,
