@@ -150,7 +150,7 @@ def test_a_model_that_writes_no_plan_is_asked_for_one_test(home: Path, shop: Pat
 
 def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: Bench) -> None:
     asked = HealRequest(check=(), folder=bench.project, instruction="ship it", solver="repair")
-    with pytest.raises(Refused, match=r"without a model .* own check .* passes.*--check"):
+    with pytest.raises(Refused, match=r"only a model understands words .* own check .* passes.*--check"):
         bench.book.run(asked, HealMeans())
     assert bench.book.list()[0].status == "refused"
     (bench.project / "test_shop.py").write_text(TEST + "\n\ndef test_none():\n    assert subtotal([]) == 0\n")
@@ -163,7 +163,7 @@ def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: 
 
     ended = bench.book.run(asked, HealMeans(shown=shown))
     assert ended.status == "passed"
-    assert "without a model" in ended.task.beyond
+    assert "only a model understands words" in ended.task.beyond
     assert [each.now for each in seen[0].steps] == ["fails"]
 
 
@@ -220,7 +220,7 @@ def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) ->
         bench.book.follow(held.id, "again", HealMeans(solver=ScriptedSolver([{}]), plan=nothing))
     now = bench.book.show(held.id)
     assert (now.status, now.diff, now.task.steps) == ("passed", held.diff, held.task.steps)
-    with pytest.raises(Refused, match=r"without a model .*--check"):
+    with pytest.raises(Refused, match=r"only a model understands words .*--check"):
         bench.book.follow(held.id, "the receipt is missing", HealMeans(solver=ScriptedSolver([{}])))
 
 
