@@ -266,11 +266,10 @@ def _before(home: str, client: Client, role: Role) -> Said:
     from ratchet.lessons.ahead import trigger
 
     root, data = _here(), _read_stdin()
-    lines = trigger.held(home, root)
-    if not lines:  # a shell that went into another project, or who hands over an event by hand
-        root = string_in(data, b"cwd") or root
-        lines = trigger.held(home, root)
-    near = trigger.near(lines, data, moved=string_in(data, b"cwd") != root) if lines else []
+    lines, stands = trigger.held(home, root), string_in(data, b"cwd")
+    if not lines and stands and stands != root:  # a shell in another project, or an event handed over by hand
+        root, lines = stands, trigger.held(home, stands)
+    near = trigger.near(lines, data, moved=stands != root) if lines else []
     if not near:
         return "", None
     from ratchet.lessons import reply
