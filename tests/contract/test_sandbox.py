@@ -16,6 +16,7 @@ from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
+from ratchet.sandbox.plan import sandbox_uid
 from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_suite import CASES, Case, problems
 
@@ -46,6 +47,24 @@ def test_a_sandbox_holds_the_abuse_and_lets_honest_work_pass(sandbox: Sandbox, c
     if case.needs & LACKS.get(sandbox.name, frozenset()):
         pytest.skip(f"{sandbox.name} has no namespaces, which this case needs")
     assert problems(sandbox, case, open_folder) == []
+
+
+def test_what_else_its_user_runs_is_not_charged_to_a_command(sandbox: Sandbox, open_folder: Path) -> None:
+    """The kernel counts the threads of a user, wherever they run; a desktop has thousands."""
+    threads = f"""
+import os, threading, time
+os.setreuid({sandbox_uid() or -1}, -1)
+for _ in range(200): threading.Thread(target=time.sleep, args=(60,)).start()
+print(flush=True)
+"""
+    forks = "import os\nfor _ in range(8): os.fork() or os._exit(0)\n"
+    command = Command(argv=("python", "-c", forks), view=View(folder=open_folder), limits=Limits(pids=32))
+    with subprocess.Popen([sys.executable, "-c", threads], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        ran = sandbox.run(command)
+        other.kill()
+    assert (ran.exit_code, ran.stderr) == (0, b"")
 
 
 def test_a_script_may_open_its_streams_by_their_names(sandbox: Sandbox, open_folder: Path) -> None:

@@ -196,17 +196,17 @@ def _in_memory(content: bytes) -> int:
 def _in_domain(plan: Plan, streams: tuple[int, int, int], uid: int | None) -> Started:
     fault, fault_end = os.pipe()
     supervisor = os.getpid()
-    user = uid if uid is not None and plan.means == "landlock" else os.getuid()
-    processes = _processes_of(user)
+    confined = plan.means == "landlock"
+    seen = _processes_of(uid if uid is not None and confined else os.getuid())
 
     def child() -> NoReturn:
         os.setsid()
-        _limit(0, plan.limits, others=processes)
-        confined = plan.means == "landlock"
+        _limit(0, plan.limits)
         reading = confined and uid is not None and not _reachable(plan)
         domain = landlock_rules.prepared(plan, processes=not reading) if confined else None
         if uid is not None and confined:
             _become_reading(uid) if reading else _become(uid)
+        _limit_processes(plan.limits.pids, seen)
         _die_with_parent()
         if os.getppid() != supervisor:
             os._exit(125)
@@ -223,8 +223,36 @@ def _in_domain(plan: Plan, streams: tuple[int, int, int], uid: int | None) -> St
     return Started(pid=pid, first=pid, namespace=False, failure=fault)
 
 
+def _limit_processes(most: int, seen: int) -> None:
+    """Let this process have `most` with all that it starts. The kernel's limit counts all processes and threads of the
+    user, also those of other containers, which nothing here lists: how many there are is found by trying, from `seen`
+    on."""
+    low = high = seen
+    while not _may_fork(high) and high < _highest(resource.RLIMIT_NPROC):
+        low, high = high, 2 * high + 16
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _may_fork(middle) else (middle, high)
+    limit = min(most + high, _highest(resource.RLIMIT_NPROC))
+    resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+
+def _may_fork(others: int) -> bool:
+    """Tell whether this process may start another under a limit for both and `others`."""
+    highest = _highest(resource.RLIMIT_NPROC)
+    resource.setrlimit(resource.RLIMIT_NPROC, (min(others + 2, highest), highest))
+    try:
+        pid = os.fork()
+    except BlockingIOError:
+        return False
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return True
+
+
 def _processes_of(uid: int) -> int:
-    """Processes that this user has already: the limit counts them, too."""
+    """Processes of this user that can be seen from here."""
     found = 0
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
         with contextlib.suppress(OSError):
@@ -269,20 +297,21 @@ def _limit_as(uid: int | None, pid: int, limits: Limits) -> None:
         os.setresgid(0, -1, -1)
 
 
-def _limit(pid: int, limits: Limits, *, others: int = 0) -> None:
+def _limit(pid: int, limits: Limits) -> None:
     """Limits of each process, taken on by all that it starts. Set from outside where the process is in a namespace of
-    its own: there the number of processes counts only the sandbox's."""
+    its own: only there the number of processes counts just the sandbox's."""
     cpu_s = int(limits.cpu_s) + 2  # the watcher is meant to be first, and says why
     values = [
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, limits.file_mb * _MB),
         (resource.RLIMIT_NOFILE, limits.descriptors),
         (resource.RLIMIT_CPU, cpu_s),
-        (resource.RLIMIT_NPROC, limits.pids + others),
         (resource.RLIMIT_MEMLOCK, 8 * _MB),
     ]
     if hasattr(resource, "RLIMIT_MSGQUEUE"):  # Linux
         values += [(resource.RLIMIT_MSGQUEUE, 819_200), (resource.RLIMIT_RTPRIO, 0), (resource.RLIMIT_NICE, 0)]
+    if pid:
+        values.append((resource.RLIMIT_NPROC, limits.pids))
     for which, value in values:
         limit = min(value, _highest(which))
         if pid and hasattr(resource, "prlimit"):
