@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
+import platform
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,22 +55,94 @@ def test_a_sandbox_holds_the_abuse_and_lets_honest_work_pass(sandbox: Sandbox, c
     assert problems(sandbox, case, open_folder) == []
 
 
+@contextlib.contextmanager
+def neighbour(code: str) -> Iterator[int]:
+    """A process of the sandbox's user that says when its code has run, and then waits."""
+    uid = sandbox_uid() or -1
+    start = f"import os, threading, time\nos.setresuid({uid}, {uid}, {uid})\n"
+    end = "\nprint(flush=True)\ninput()"
+    argv = [sys.executable, "-c", start + code + end]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
 def test_what_else_its_user_runs_is_not_charged_to_a_command(sandbox: Sandbox, open_folder: Path) -> None:
     """The kernel counts the threads of a user, wherever they run; a desktop has thousands."""
-    threads = f"""
-import os, threading, time
-os.setreuid({sandbox_uid() or -1}, -1)
-for _ in range(200): threading.Thread(target=time.sleep, args=(60,)).start()
-print(flush=True)
-"""
+    threads = "for _ in range(200): threading.Thread(target=time.sleep, args=(60,)).start()"
     forks = "import os\nfor _ in range(8): os.fork() or os._exit(0)\n"
     command = Command(argv=("python", "-c", forks), view=View(folder=open_folder), limits=Limits(pids=32))
-    with subprocess.Popen([sys.executable, "-c", threads], stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
+    with neighbour(threads):
         ran = sandbox.run(command)
-        other.kill()
     assert (ran.exit_code, ran.stderr) == (0, b"")
+
+
+def test_no_command_changes_how_other_processes_of_its_user_run(sandbox: Sandbox, open_folder: Path) -> None:
+    code = """
+import contextlib, ctypes, os, resource, sys
+pid, x86 = int(sys.argv[1]), os.uname().machine == "x86_64"
+idle = os.sched_param(0)
+for attempt in (
+    lambda: os.setpriority(os.PRIO_PROCESS, pid, 19), lambda: os.setpriority(os.PRIO_PGRP, os.getpgid(pid), 19),
+    lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19), lambda: os.setpriority(os.PRIO_USER, 0, 19),
+    lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, idle), lambda: os.sched_setaffinity(pid, {0}),
+    lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, (9, 9)),
+    lambda: ctypes.CDLL(None).syscall(251 if x86 else 30, 1, pid, 3 << 13),
+    lambda: ctypes.CDLL(None).syscall(251 if x86 else 30, 3, os.getuid(), 3 << 13),
+):
+    with contextlib.suppress(OSError): attempt()
+os.nice(1), os.sched_setaffinity(0, os.sched_getaffinity(0))  # its own
+"""
+
+    def told(pid: int) -> tuple[object, ...]:
+        get = 252 if platform.machine() == "x86_64" else 31  # ioprio_get
+        return (
+            *(os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid), os.sched_getaffinity(pid)),
+            *(ctypes.CDLL(None).syscall(get, 1, pid), Path(f"/proc/{pid}/limits").read_text()),
+        )
+
+    with neighbour("") as pid:
+        before = told(pid)
+        ran = sandbox.run(Command(argv=("python", "-c", code, str(pid)), view=View(folder=open_folder)))
+        assert (ran.exit_code, ran.stderr) == (0, b"")
+        assert told(pid) == before
+
+
+def test_no_pair_of_sockets_reaches_one_outside_and_no_folder_outside_is_watched(
+    sandbox: Sandbox, open_folder: Path
+) -> None:
+    outside = Path(tempfile.mkdtemp(prefix="outside-"))
+    code = """
+import ctypes, os, socket, sys, time
+libc, x86 = ctypes.CDLL(None), os.uname().machine == "x86_64"
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW):
+    for path in (sys.argv[1] + "/socket", "socket"):
+        for reach in (lambda one: one.sendto(b"x", path), lambda one: one.connect(path), lambda one: one.bind("own")):
+            try: reach(socket.socketpair(socket.AF_UNIX, kind)[0])
+            except OSError: pass
+watched = libc.inotify_init1(os.O_NONBLOCK)
+libc.inotify_add_watch(watched, sys.argv[1].encode(), 0xFFF)
+print("ready", flush=True)
+time.sleep(1)
+try: print(os.read(watched, 4096))
+except OSError: pass
+"""
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as host:
+        host.bind(str(outside / "socket"))
+        (outside / "socket").chmod(0o777)
+        host.settimeout(0.1)
+        writer = threading.Timer(0.5, (outside / "private name").touch)
+        writer.start()
+        ran = sandbox.run(Command(argv=("python", "-c", code, str(outside)), view=View(folder=open_folder)))
+        writer.join()
+        assert (ran.exit_code, ran.stdout) == (0, b"ready\n")
+        with pytest.raises(TimeoutError):
+            host.recv(1)
+    remove_tree(outside)
 
 
 def test_a_script_may_open_its_streams_by_their_names(sandbox: Sandbox, open_folder: Path) -> None:

@@ -1,7 +1,7 @@
 """The sandbox where user namespaces are forbidden, as in most containers: Landlock, a system-call filter, limits.
 
-It shows the files where they are (nothing is mounted), opens no socket at all, and has no view with layers. The
-processes of a job are found by descent instead of by namespace.
+It shows the files where they are (nothing is mounted), opens no socket but connected pairs, and has no view with
+layers. The processes of a job are found by descent instead of by namespace.
 """
 
 from __future__ import annotations

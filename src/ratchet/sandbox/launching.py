@@ -63,7 +63,7 @@ def start(plan: Plan, streams: tuple[int, int, int], uid: int | None, hidden: li
 def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, hidden: list[str]) -> Started:
     memory = MemoryGroup.create(plan.limits.memory_mb * _MB)
     families = seccomp.INSIDE
-    program = seccomp.program(families, memory_unseen=memory is None)
+    program = seccomp.program(families, memory_unseen=memory is None, shared=False)
     status, status_end = os.pipe()
     go_end, go = os.pipe()
     fault, fault_end = os.pipe()
@@ -213,8 +213,8 @@ def _in_domain(plan: Plan, streams: tuple[int, int, int], uid: int | None) -> St
         os.chdir(plan.cwd)
         if domain is not None:
             landlock_rules.enter(domain)
-            families = seccomp.INSIDE if plan.net == "host" else seccomp.NOWHERE
-            kernel.install_filter(seccomp.program(families, memory_unseen=True))
+            families = seccomp.HOST if plan.net == "host" else seccomp.NOWHERE
+            kernel.install_filter(seccomp.program(families, memory_unseen=True, shared=True))
         os.write(fault_end, b".")  # from here on a failure is the command's
         os.execvpe(plan.argv[0], plan.argv, plan.environ)  # noqa: S606  (no shell is the point)
 
@@ -226,9 +226,11 @@ def _in_domain(plan: Plan, streams: tuple[int, int, int], uid: int | None) -> St
 def _limit_processes(most: int, seen: int) -> None:
     """Let this process have `most` with all that it starts. The kernel's limit counts all processes and threads of the
     user, also those of other containers, which nothing here lists: how many there are is found by trying, from `seen`
-    on."""
+    on. Raises OSError where no process can be started at all: then nothing here holds the limit."""
     low = high = seen
-    while not _may_fork(high) and high < _highest(resource.RLIMIT_NPROC):
+    while not _may_fork(high):
+        if high >= _highest(resource.RLIMIT_NPROC):
+            raise OSError(errno.EAGAIN, "no process can be started: this user, or the container, has too many already")
         low, high = high, 2 * high + 16
     while high - low > 1:
         middle = (low + high) // 2

@@ -3,7 +3,8 @@
 Everything is allowed but what is named: honest programs use hundreds of calls, and what confines is the namespace or
 Landlock. The filter closes what those leave open: kernel surfaces with a history of escapes, odd socket families (a
 network namespace does not cover AF_VSOCK), new namespaces, the host's keyring, set-id bits that would outlive the
-sandbox, and memory or disk that no watcher could see.
+sandbox, and memory or disk that no watcher could see. Without namespaces (`shared`) it also closes what Landlock does
+not look at: priorities, processors and limits of the user's other processes, sockets with addresses, watched folders.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ratchet.sandbox import kernel
 from ratchet.sandbox.syscalls import MACHINES, NUMBERS, X86_64
 
 # Classic BPF, linux/filter.h
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 # struct seccomp_data: the number, the architecture, then six 64-bit arguments behind the instruction pointer
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
@@ -35,6 +36,8 @@ _S_IFCHR = 0o020000
 _PERSONALITIES = (0, 8, 0x4_0000, 0x4_0008, 0xFFFF_FFFF)
 _TIOCSTI, _TIOCLINUX, _TIOCSETD = 0x5412, 0x541C, 0x5423
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE = 1, 5, 0xF  # a pair of these stays a pair; datagrams can be sent elsewhere
+_PRIO_USER, _IOPRIO_WHO_USER = 2, 3
 
 _NEVER = (
     *("acct", "add_key", "adjtimex", "bpf", "chroot", "clock_adjtime", "clock_settime", "delete_module"),
@@ -111,8 +114,10 @@ class FilterProgram:
             test += [(_JUMP_EQUAL, 0, 1, value), (_RETURN, 0, 0, _ERRNO | errno.EPERM)]
         self._guarded(name, test)
 
-    def allow_only(self, name: str, argument: int, values: tuple[int, ...], error: int) -> None:
-        test = [(_LOAD, 0, 0, _argument(argument))]
+    def allow_only(
+        self, name: str, argument: int, values: tuple[int, ...], error: int, *, mask: int = 0xFFFF_FFFF
+    ) -> None:
+        test = [(_LOAD, 0, 0, _argument(argument)), (_AND, 0, 0, mask)]
         test += [(_JUMP_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
         test.append((_RETURN, 0, 0, _ERRNO | error))
         self._guarded(name, test)
@@ -129,9 +134,10 @@ def _argument(index: int) -> int:
 
 
 @cache
-def program(families: tuple[int, ...], *, memory_unseen: bool, machine: str = "") -> bytes:
+def program(families: tuple[int, ...], *, memory_unseen: bool, shared: bool, machine: str = "") -> bytes:
     """The filter as the kernel takes it. `families` are the socket families that may be opened; `memory_unseen`: no
-    cgroup counts, so memory outside the processes' own maps (SysV, memfd) is not to be had.
+    cgroup counts, so memory outside the processes' own maps (SysV, memfd) is not to be had; `shared`: no namespace
+    keeps the processes, the sockets and the folders of the machine away.
 
     Raises SandboxError on a machine whose numbers are not known.
     """
@@ -152,6 +158,11 @@ def program(families: tuple[int, ...], *, memory_unseen: bool, machine: str = ""
     made.allow_only("socketpair", 0, (_AF_UNIX,), errno.EAFNOSUPPORT)
     made.deny_values("ioctl", 1, (_TIOCSTI, _TIOCLINUX, _TIOCSETD))
     _no_set_id(made)
+    if shared:
+        _none_outside(made)
+        if not families:
+            made.deny("bind")
+            made.deny("connect")
     return made.assembled()
 
 
@@ -168,7 +179,20 @@ def _no_set_id(made: FilterProgram) -> None:
         made.deny_bits(name, argument, _S_IFCHR)
 
 
+def _none_outside(made: FilterProgram) -> None:
+    """Only the calling process may be named (0), and what it started is of its group."""
+    for name in ("sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "prlimit64"):
+        made.allow_only(name, 0, (0,), errno.EPERM)
+    for name, everybody in (("setpriority", _PRIO_USER), ("ioprio_set", _IOPRIO_WHO_USER)):
+        made.deny_values(name, 0, (everybody,))
+        made.allow_only(name, 1, (0,), errno.EPERM)
+    made.allow_only("socketpair", 1, (_SOCK_STREAM, _SOCK_SEQPACKET), errno.EPROTONOSUPPORT, mask=_SOCK_TYPE)
+    made.deny("inotify_add_watch", errno.EACCES)  # of any folder whose names it may read, and Landlock does not ask
+
+
 INSIDE = (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
-"""Families for a sandbox with a network namespace of its own, or with the host's network asked for."""
+"""Families for a sandbox with a network namespace of its own."""
+HOST = (_AF_INET, _AF_INET6, _AF_NETLINK)
+"""Families where the host's network is asked for and nothing hides its files: sockets that lie there stay closed."""
 NOWHERE = ()
 """No socket can be opened: for where no namespace keeps the network away (pairs of connected sockets still can)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -46,6 +47,26 @@ def test_the_goal_is_reached_on_each_part_of_the_written_forms(values: ModuleTyp
     texts = [frame for form in values.parts()[part] for frame in values.framed(form)]
     drawn = [values.draw(text, random.Random(text)) for text in texts]
     assert sum(each.is_hidden(redact(each.text)) for each in drawn) >= GOAL * len(drawn)
+
+
+@pytest.mark.parametrize("part", ["before", "unseen", "eighth"])
+@pytest.mark.parametrize("dress", ["colours", "names"])
+def test_a_form_is_hidden_as_often_between_colours_and_in_html(values: ModuleType, part: str, dress: str) -> None:
+    """As `grep --color`, `jq -C` and pages of logs write it."""
+    chance = random.Random(part)
+    colours = ("", "", "\x1b[32m", "\x1b[0m", "\x1b[01;31m\x1b[K", "\\u001b[1m")
+    texts = [frame for form in values.parts()[part] for frame in values.framed(form)]
+    hidden = 0
+    for text in texts:
+        drawn = values.draw(text, random.Random(text))
+        if dress == "names":
+            found = redact(drawn.text.replace('"', "&quot;").replace("'", "&#39;"))
+        else:
+            found = redact(re.sub(r"\b", lambda _: chance.choice(colours), drawn.text))
+            for each in colours[2:]:
+                found = found.replace(each, "")
+        hidden += drawn.is_hidden(found)
+    assert hidden >= GOAL * len(texts)
 
 
 @pytest.mark.parametrize(

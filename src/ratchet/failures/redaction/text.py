@@ -47,6 +47,15 @@ LABEL = 200
 
 
 def _redacted(text: str) -> str:
+    if any(map(text.__contains__, _DRESSES)):
+        bare = _undressed(text)
+        hidden = _as_diff(bare)
+        if hidden != bare:  # what held a secret is kept without its colours
+            text = hidden
+    return _as_diff(text)
+
+
+def _as_diff(text: str) -> str:
     if compiled(_SIGNED).search(text) is not None:
         from ratchet.failures.redaction.diffs import apart, new_side, together
 
@@ -59,6 +68,19 @@ def _redacted(text: str) -> str:
 
 
 _SIGNED = r"[+-](?:(?<![^\n].)|(?<=\\n.)|(?<=[0-9;]m.))(?! \S|\\?[\r\n]|\Z)"  # begins with what is rare
+
+
+def _undressed(text: str) -> str:
+    """The text without colours, and with the quotes and signs that HTML writes as names."""
+    text = compiled(_COLOUR).sub("", text)
+    for written, sign in _WRITTEN:
+        text = text.replace(written, sign)
+    return text
+
+
+_COLOUR = r"(?:\x1b|\\{1,7}(?:u001[bB]|x1[bB]|033|e))\[[0-9;:?]{0,64}[ -/]{0,2}[@-~]"
+_WRITTEN = (("&quot;", '"'), ("&#34;", '"'), ("&#39;", "'"), ("&apos;", "'"), ("&#61;", "="))
+_DRESSES = ("\x1b[", "1b[", "1B[", "033[", "\\e[", *(written for written, _ in _WRITTEN))
 
 
 def _settled(text: str) -> str:
