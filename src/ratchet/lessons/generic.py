@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from ratchet.failures.intent import is_shell
 from ratchet.lessons.lessons import noted, put
+from ratchet.lessons.mining.advice import commands_in, held_back
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.ports import Store
 from ratchet.records import Json, LessonState, Row, whole_in
@@ -74,6 +76,8 @@ def _made(own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | No
     if not active:
         return None
     lead = min(active, key=lambda row: (-whole_in(row, "worked"), str(row["id"])))
+    if not _stands_alone(lead):
+        return None
     alike = [row for row in active if _same(lead, row)]
     if len({row["project"] for row in alike}) < PROJECTS:
         return None
@@ -93,6 +97,15 @@ def _made(own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | No
         "provenance": f"mined alike in {len({row['project'] for row in alike})} projects",
         "updated_at": now,
     }
+
+
+def _stands_alone(row: Row) -> bool:
+    """Tell whether a remedy is vouched for without a word of what failing programs printed: whoever writes a project's
+    scripts writes that, so each project sees for itself."""
+    if not is_shell(str(row.get("tool") or "")) or row.get("rule") in ("edit", "form", "place"):
+        return True
+    named = commands_in(str(row.get("text") or ""))[:1]
+    return row.get("rule") != "flag" and not any(held_back(each, failed="", said="") for each in named)
 
 
 def _same(lead: Row, other: Row) -> bool:

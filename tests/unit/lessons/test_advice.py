@@ -102,6 +102,20 @@ def test_what_reaches_further_waits_for_a_person_however_often_it_ran(worked: st
     assert held_back(worked, failed="shop list", said=FAILED, vouched=used("shop list", "env", "sudo")) != ""
 
 
+@pytest.mark.parametrize(
+    ("failed", "worked", "said"),
+    [
+        ("pip install shoplib", "pip install shoplib-dist", "no shoplib; did you mean shoplib-dist?"),
+        ("npm install left", "npm install left-pad", "404 left: use left-pad"),
+        ("npm run build", "npx setup-tool init", "run `npx setup-tool init` first"),
+        ("make", "uvx setup-tool", "please run uvx setup-tool"),
+    ],
+)
+def test_no_output_alone_names_another_package_to_fetch(failed: str, worked: str, said: str) -> None:
+    assert held_back(worked, failed=failed, said=said) != ""
+    assert held_back("pip install yaml", failed="python a.py", said="No module named 'yaml'") == ""
+
+
 def test_a_reason_names_what_was_added() -> None:
     assert held_back("sudo make", failed="make", said=FAILED) == "runs it through `sudo`"
     assert "`HUSKY" in held_back("HUSKY=0 git commit -m x", failed="git commit -m x", said=FAILED)

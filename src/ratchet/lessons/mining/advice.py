@@ -39,6 +39,7 @@ _BUILDS = re.compile(
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
 )
+_FETCHERS = frozenset(("npx", "bunx", "pnpx", "uvx", "pipx"))  # run what a registry has under that name
 _LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|find|grep|rg|git (?:status|log|diff|show|branch))$")
 _ACTS = re.compile(
     r"-(?:exec(?:dir)?|ok(?:dir)?|delete|fprint\w*|fls)|--pre(?:=.*)?"
@@ -74,7 +75,9 @@ def held_back(do: str, *, failed: str, said: str, vouched: Vouched | None = None
         if left[piece.plain]:
             left[piece.plain] -= 1
             continue
-        reason = _added(piece, was, said, known, root)
+        # Another package than the one that was asked for: whoever wrote the output may want it installed.
+        is_other = _INSTALLS.match(piece.head) is not None and any(each.head == piece.head for each in was)
+        reason = _added(piece, was, "" if is_other else said, known, root)
         if reason:
             return reason
     return ""
@@ -137,7 +140,7 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
         return ""
     if head in known.heads or words[0] in known.programs:
         return ""
-    if re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", said) and " " in head:
+    if re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", said) and " " in head and words[0] not in _FETCHERS:
         return ""  # the error itself says to run it
     prefix = near is not None and words[-len(near.raw.split()) :] == near.raw.split()
     return f"runs {'it through ' if prefix else ''}`{head}`, which neither the error nor this project's runs name"
