@@ -133,7 +133,7 @@ def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying
         {**row, "session": name, "project": "/project" + str(row.get("project") or "").removeprefix(root)}
         for row in rows
     ]
-    offered: dict[str, Lesson] = {}
+    offered: dict[str, tuple[Lesson, Row]] = {}  # with its row as it was then: this session may change what it tells
     failed = [row for row in moved if not row["ok"]]
     for row in failed:
         failure = row["failure"]
@@ -143,14 +143,14 @@ def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying
         part.failures += 1
         found = recall(store, str(failure["message"]), limit=OFFERED, project="/project", states=("active",))
         for each in found.lessons:
-            offered[each.id] = each.lesson
+            offered.setdefault(each.id, (each.lesson, store.get("lessons", each.id) or {}))
     paired.replay(moved)
     ingest(store, moved)
     hear(store, words)
     mine_session(store, name)
     ends = store.find("resolutions", {"session": name}).rows
-    for lesson_id, lesson in offered.items():
-        verdict = _verdict(store.get("lessons", lesson_id) or {}, lesson_id, ends)
+    for lesson_id, (lesson, row) in offered.items():
+        verdict = _verdict(row, lesson_id, ends)
         part.offers[verdict] += 1
         if verdict == "wrong":
             part.worst.append(f"{name[:19]} {lesson.text.splitlines()[0][:110]}")
