@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ratchet.failures import programs
 from ratchet.lessons.grounding import missing_in, not_there, relative
 from ratchet.lessons.mining.calls import Piece, ToolCall
+from ratchet.lessons.mining.checks import switches_off
 from ratchet.lessons.mining.generalise import bindings, generalise
 from ratchet.lessons.mining.remedy import PLACE, Remedy
 
@@ -67,7 +68,6 @@ _LEAST_WAIT_S = 5.0
 _REPLACED_WORDS = 3
 _MISSING_LAST = re.compile(r"command not found: (\S+)")
 _MISSING_FIRST = re.compile(r"(?:^|[\s:])([\w./+-]{1,100}): (?:command )?not found", re.MULTILINE)
-_NEVER_DROPPED_FOR = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
 
 
 def named_cause(
@@ -156,7 +156,7 @@ def _carried(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         return None
     behind = was.words[was.words.index(word) :]
     ran = next((each for call in later for each in call.pieces if each.words[: len(behind)] == behind), None)
-    if ran is None or _NEVER_DROPPED_FOR.search(ran.raw):
+    if ran is None or switches_off(ran.raw, failed.input):
         return None
     program = " ".join(was.words[: was.words.index(word)])
     text = f"`{program}` has no `{word}`: run `{' '.join(ran.plain.split())[:120]}` itself, without it."
@@ -310,7 +310,7 @@ def _blamed(failed: ToolCall, piece: Piece) -> Remedy | None:
     new = [word for word in piece.words if word not in was.words and word[:1] == "-"]
     old = [word for word in was.words if word not in piece.words]
     said = f"`{was.head}` has no `{flag}`"
-    if len(new) == 1 and len(old) <= _REPLACED_WORDS and not _NEVER_DROPPED_FOR.search(new[0]):
+    if len(new) == 1 and len(old) <= _REPLACED_WORDS:
         text = f"{said}: use `{new[0].partition('=')[0]}` instead of `{flag}`."
     else:
         text = f"{said}: leave it out (`{' '.join(piece.plain.split())[:120]}` works)."
@@ -331,7 +331,7 @@ def kept_purpose(failed: ToolCall, worked: ToolCall, flag: str, later: Sequence[
             option, value = word.split("=", 1) if "=" in word else (before, word)
             if value not in lost or option[:1] != "-" or flag in _names(each.words):
                 continue
-            if option not in _names(was.words) and _NEVER_DROPPED_FOR.search(option):
+            if option not in _names(was.words) and switches_off(each.raw, was.raw):
                 continue
             how = "leave it out" if option in _names(was.words) else f"use `{option}` instead"
             text = f"`{was.head}` has no `{flag}`: {how} (`{' '.join(each.plain.split())[:120]}` works)."

@@ -284,10 +284,7 @@ def _only_options(was: Piece, piece: Piece) -> list[str]:
             added.append(word)
         else:
             return []
-    return added if not rest and was.operands and not _SKIPS.search(" ".join(added)) else []
-
-
-_SKIPS = re.compile(r"no-?config|no-?verify|force|skip|ignore|insecure|unsafe|allow|disable", re.IGNORECASE)
+    return added if not rest and was.operands else []
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:
