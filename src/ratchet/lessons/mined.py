@@ -96,7 +96,9 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     store.insert_new("habits", ran)
     touched |= _touched_by_keys(store, {str(row["key"]) for row in (*held, *found)})
     touched |= _touched_by_heads(store, project, {str(row["head"]) for row in ran})
-    touched |= {lesson_id_of("mined", project, f"step {row['form']}") for row in ran if not row["head"]}
+    ways = {str(row["form"]) for row in ran if not row["head"]}
+    touched |= {lesson_id_of("mined", project, f"step {form}") for form in ways}
+    touched |= _touched_by_ways(store, project, ways)
     if keep_moves(store, session, calls, project):
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
@@ -185,6 +187,14 @@ def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[s
     return {str(row["id"]) for row in rows if row.get("rule") != RULE}
 
 
+def _touched_by_ways(store: Store, project: str, ways: Iterable[str]) -> set[str]:
+    """Lessons of the project about findings of linters, where a session's edits switched rules off: how many did so is
+    evidence for each of them."""
+    off = any(form.startswith("suppress ") for form in ways)
+    rows = store.find("lessons", {"project": project}).rows if off else []
+    return {str(row["id"]) for row in rows if str(row.get("group")).startswith("edit ")}
+
+
 def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
     for start in range(0, len(names), _ASKED_AT_ONCE):
         yield list(names[start : start + _ASKED_AT_ONCE])
@@ -247,7 +257,7 @@ def _draft(store: Store, rows: Sequence[Row], ran: _Ran) -> Draft | None:
     own = [resolution_of(row) for row in rows]
     group, project = str(rows[0]["group"]), str(rows[0]["project"])
     if group.startswith("edit "):
-        return draft(group, own, (), ProjectRuns())
+        return draft(group, own, (), ran.of(project))
     keys: list[Json] = [*sorted({key for each in own for key in each.keys})]
     asked = store.find("resolutions", {"key": ("in", keys), "project": project}, order=("-at",), limit=_RIVALS)
     return draft(group, own, map(resolution_of, asked.rows), ran.of(project))

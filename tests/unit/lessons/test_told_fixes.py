@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ratchet.lessons.lessons import by_merit
@@ -351,16 +353,57 @@ def test_in_prose_a_keyword_is_a_word_and_a_dotted_name_a_file() -> None:
     assert not [form for form in found.forms if form.startswith(("use ", "add "))]
 
 
-def test_how_a_rule_reshapes_code_is_told_after_one_session_and_a_name_after_two() -> None:
-    def state(form: str, key: str) -> LessonState:
-        seen = [Seen(session="s", at=1.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))]
-        verdict = judged(key, seen)
+def test_how_a_rule_reshapes_code_is_told_after_two_fixes_of_one_session_and_a_name_after_two_sessions() -> None:
+    def state(form: str, key: str, fixes: int = 2) -> LessonState:
+        one = Seen(session="s", at=1.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))
+        verdict = judged(key, [one] * fixes)
         assert verdict is not None
         return verdict.state
 
     assert state("use switch", "gocritic:ifElseChain") == "active"
+    assert state("use switch", "gocritic:ifElseChain", fixes=1) == "candidate"
     assert state("swap : > !:", "tsc:TS2564") == "active"
     assert state("put in _ =", "gosec:G104") == "candidate"  # it only throws the error away
     assert state("add shop.Connect", "ireturn") == "candidate"
     assert state("use switch", "c:missing return") == "candidate"
     assert state("suppress nolint:nilerr", "nilerr") == "candidate"
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "state"),
+    [
+        (("a", "b"), ("a", "b", "c"), "active"),
+        (("a",), ("a",), "candidate"),  # the tool in two sessions
+        (("s",), ("a", "b", "c"), "candidate"),  # the rule in one
+        (("a", "b", "c"), (), "active"),
+    ],
+)
+def test_what_a_project_silences_with_a_reason_is_its_way_wherever_its_edits_do_so(
+    rule: Sequence[str], tool: Sequence[str], state: LessonState
+) -> None:
+    form = "suppress nolint:nilerr"
+    seen = [Seen(session="s", at=9.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))]
+    ways = {form: [(1.0, name) for name in rule], "suppress nolint": [(1.0, name) for name in tool]}
+    verdict = judged("nilerr", seen, ways)
+    assert verdict is not None
+    assert verdict.state == state
+
+
+@pytest.mark.parametrize(
+    ("key", "message", "form"),
+    [
+        ("goconst", "string `user` has 5 occurrences, make it a constant", "put a name for the literal"),
+        ("exhaustive", "missing cases in switch of type shop.Kind: shop.Big", "use case"),
+        ("errcheck", "Error return value is not checked", "check the error"),
+    ],
+)
+def test_a_fix_that_the_message_names_in_another_form_of_the_word_says_nothing_new(
+    key: str, message: str, form: str
+) -> None:
+    seen = [
+        Seen(session=name, at=1.0, fixed=True, forms=frozenset((form,)), message=message, added=("x",))
+        for name in ("a", "b")
+    ]
+    verdict = judged(key, seen)
+    assert verdict is not None
+    assert verdict.says_itself

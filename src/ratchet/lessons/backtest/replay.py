@@ -113,7 +113,7 @@ class _Group:
     own: list[Resolution] = field(default_factory=list)
     sessions: dict[str, None] = field(default_factory=dict)  # in order; a lesson looks at the newest ones alone
     made: Draft | None = None
-    at: tuple[str, ...] = ()
+    at: tuple[str, str] = ("", "")
 
 
 class _LearntSoFar:
@@ -176,10 +176,9 @@ class _LearntSoFar:
 
     def _active(self, group: str) -> Draft | None:
         held = self._groups[group]
-        edit = group.startswith("edit ")
-        stamp = (held.own[-1].id,) if edit else (held.own[-1].id, str(self._sessions))
+        stamp = held.own[-1].id, str(self._sessions)
         if held.at != stamp:
-            others = () if edit else self._others(held.own)
+            others = () if group.startswith("edit ") else self._others(held.own)
             held.made, held.at = draft(group, held.own, others, self._runs), stamp
         made = held.made
         return made if made is not None and made.verdict.state == "active" else None

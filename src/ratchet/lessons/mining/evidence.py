@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import inf
+from typing import TypeAlias
 
 from ratchet.failures.diagnostics import names_rule
 from ratchet.failures.missing_names import name_in
 from ratchet.lessons.mining.fix_texts import is_known, named, says_itself, silences, suppresses, text_of
-from ratchet.lessons.mining.hunks import shapes, strong
+from ratchet.lessons.mining.hunks import shapes, strong, tool_of
 from ratchet.records import LessonState
 
 PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three loses a tenth of what is right
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
 _WANTED = "c:cannot use "  # a key that holds the types that matter
 _SECOND_SHARE = 0.25
-# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: on six
-# histories of four languages such fixes after one session were right 5 times and wrong never.
+# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: so two such
+# fixes of one session will do. One will not: of those told after it half were wrong.
+_ONCE_FIXES = 2
 _ONCE_SHARE = 0.8
-_WAY_SESSIONS = 3  # sessions in which a project switched one linter off at a place before that is its way
+# Sessions in which a project switched rules of one tool off at a place, with a reason, before that is its way, whether
+# a finding made it do so or it was written along; the rule itself in `PROVEN_SESSIONS` of them.
+_WAY_SESSIONS = 3
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 SESSIONS_LOOKED_AT = 60  # the newest ones: a project's way of last year is no news
@@ -61,21 +67,27 @@ class FixVerdict:
     known: bool = False  # who knows the tool knows this fix: no news before it fails
 
 
-def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
+Ways: TypeAlias = Mapping[str, Sequence[tuple[float, str]]]
+"""(time, session) of each session in which a project's edits switched a rule off with a reason: `suppress TOOL:RULE`,
+and `suppress TOOL` for any of its rules."""
+
+
+def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdict | None:
     """The verdict on the edits that ended findings of one key, None where they share nothing that could be told."""
     sessions = _by_session(seen)
+    usual = ways or {}
     history: list[Sequence[Seen]] = []
     right = wrong = unknown = 0
     for now in sessions:
-        told = _chosen(key, [each for before in history for each in before], proven=True)
+        told = _chosen(key, [each for before in history for each in before], _until(usual, now[0].at))
         if told:
             outcome = _outcome(told, now)
             right, wrong, unknown = right + (outcome == 1), wrong + (outcome == -1), unknown + (outcome == 0)
         history.append(now)
     fixes = [each for session in sessions for each in session]
-    told = _chosen(key, fixes, proven=True)
+    told = _chosen(key, fixes, _until(usual, inf))
     proven = bool(told)
-    told = told or _chosen(key, fixes, proven=False)
+    told = told or _chosen(key, fixes, None)
     if not told:
         return None
     ended = [each for each in fixes if each.fixed]
@@ -91,7 +103,7 @@ def judged(key: str, seen: Iterable[Seen]) -> FixVerdict | None:
         right=right,
         wrong=wrong,
         unknown=unknown,
-        says_itself=says_itself(told[0], ended),
+        says_itself=all(says_itself(each, ended) for each in told),
         known=all(map(is_known, told)),
     )
 
@@ -108,6 +120,11 @@ def _by_session(seen: Iterable[Seen]) -> list[list[Seen]]:
 
 def _order(each: Seen) -> tuple[float, str, tuple[str, ...], tuple[str, ...]]:
     return each.at, each.message, each.added, each.removed
+
+
+def _until(ways: Ways, at: float) -> Mapping[str, AbstractSet[str]]:
+    """The sessions of each way until then."""
+    return {form: {session for when, session in met if when < at} for form, met in ways.items()}
 
 
 def _outcome(told: Sequence[frozenset[str]], now: Sequence[Seen]) -> int:
@@ -145,14 +162,15 @@ def _state(
 # -- what most fixes share ------------------------------------------------------------------------------------------
 
 
-def _chosen(key: str, seen: Sequence[Seen], *, proven: bool) -> tuple[frozenset[str], ...]:
-    """The fix that most share, and another one that covers enough of the rest; () for none."""
+def _chosen(key: str, seen: Sequence[Seen], ways: Mapping[str, AbstractSet[str]] | None) -> tuple[frozenset[str], ...]:
+    """The fix that most share, and another one that covers enough of the rest; () for none. `ways` are the sessions in
+    which the project switched a rule off; None where a fix need not be proven."""
     fixes = [each for each in seen if each.fixed]
-    first = _best(key, fixes, len(fixes), proven=proven)
+    first = _best(key, fixes, len(fixes), ways)
     if not first:
         return ()
     rest = [each for each in fixes if not first & each.forms]
-    second = _best(key, rest, len(rest), proven=False) if len(rest) >= _SECOND_SHARE * len(fixes) else frozenset()
+    second = _best(key, rest, len(rest), None) if len(rest) >= _SECOND_SHARE * len(fixes) else frozenset()
     if second and len({each.session for each in rest if second & each.forms}) < PROVEN_SESSIONS:
         second = frozenset()
     if second and len(rest) and sum(bool(second & each.forms) for each in rest) < _SECOND_SHARE * len(rest):
@@ -164,7 +182,7 @@ def _chosen(key: str, seen: Sequence[Seen], *, proven: bool) -> tuple[frozenset[
     return tuple(each for each in told if not silences(each) or each is told[0])
 
 
-def _best(key: str, fixes: Sequence[Seen], total: int, *, proven: bool) -> frozenset[str]:
+def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, AbstractSet[str]] | None) -> frozenset[str]:
     """The features of the fix that most of these share, as far as it is shared enough to be told."""
     counts: Counter[str] = Counter()
     sessions: dict[str, set[str]] = {}
@@ -172,8 +190,12 @@ def _best(key: str, fixes: Sequence[Seen], total: int, *, proven: bool) -> froze
         for form in each.forms:
             counts[form] += 1
             sessions.setdefault(form, set()).add(each.session)
+    known = ways or {}
     able = [
-        form for form in counts if _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=proven)
+        form
+        for form in counts
+        if _enough(key, form, counts[form], counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
+        and (ways is None or _is_way(form, sessions[form], known))
     ]
     if not able:
         return frozenset()
@@ -193,7 +215,7 @@ def _best(key: str, fixes: Sequence[Seen], total: int, *, proven: bool) -> froze
     return frozenset(together | {best})
 
 
-def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -> bool:
+def _enough(key: str, form: str, fixes: int, share: float, sessions: int, *, proven: bool) -> bool:
     missing = name_in(key)
     if missing and form.startswith(("import ", "instead ")):
         kind, _, value = form.partition(" ")
@@ -205,10 +227,19 @@ def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -
     if not proven:
         return share >= least
     if form.startswith(("suppress ", "silence ")):
-        return share >= least and sessions >= _WAY_SESSIONS
-    if share >= _ONCE_SHARE and names_rule(key) and shapes(form):
+        return share >= least  # and it is the project's way
+    if fixes >= _ONCE_FIXES and share >= _ONCE_SHARE and names_rule(key) and shapes(form):
         return True
     return share >= least and sessions >= (_LOOSE_SESSIONS if loose and share < _ONCE_SHARE else PROVEN_SESSIONS)
+
+
+def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSet[str]]) -> bool:
+    """Tell whether a project switches a rule off often enough that this is its way; of any other fix, that it may be
+    told."""
+    if not form.startswith(("suppress ", "silence ")):
+        return True
+    own = sessions | ways.get(form, frozenset())
+    return len(own) >= PROVEN_SESSIONS and len(own | ways.get(tool_of(form), frozenset())) >= _WAY_SESSIONS
 
 
 def _is_another_name(missing: str, value: str) -> bool:

@@ -37,7 +37,7 @@ PHRASES: Mapping[str, str] = {
 _TOLD = {
     SHORTER: ["shorten"],
     "extract a function": ["extract", "split"],
-    "put a name for the literal": ["literal"],
+    "put a name for the literal": ["literal", "const"],
     "change the signature": ["signature"],
     "change a literal": ["literal"],
     "check the error": ["check"],
@@ -253,11 +253,11 @@ def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
 
 
 def _says(mark: str, message: str) -> bool:
-    """Tell whether a message holds a word, be it a verb in another form (rename, renaming)."""
-    return (
-        re.search(
-            rf"\b{re.escape(mark[:-1] if mark == 'rename' else mark)}" + (r"\w*" if mark == "rename" else r"\b"),
-            message,
-        )
-        is not None
-    )
+    """Tell whether a message holds a word, also in another form: rename and renaming, case and cases, check and
+    checked, const and constant."""
+    stem = mark[:-1] if len(mark) >= _INFLECTED and mark.endswith("e") else mark
+    ends = r"\w*" if len(mark) >= _INFLECTED - 1 else r"\b"
+    return re.search(rf"\b{re.escape(stem)}{ends}", message) is not None
+
+
+_INFLECTED = 5  # letters of a word that may lose its last `e`; one of four keeps it, and a shorter one stands as it is

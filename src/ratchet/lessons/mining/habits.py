@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
+from ratchet.lessons.mining.hunks import hunks_of, suppressions, tool_of
 
 _FORM_CHARS = 160
 _REASONED = re.compile(r"the user said:|reason|because", re.IGNORECASE)
@@ -24,7 +25,7 @@ USED_SESSIONS = 3
 
 @dataclass(slots=True)
 class HeadRun:
-    """One simple command, or one tool, in one session; with the head "" one way to write a command line."""
+    """One simple command, or one tool, in one session; with the head "" one way to write a command line or a file."""
 
     head: str
     form: str
@@ -40,6 +41,9 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
     was for counts as failed."""
     held: dict[tuple[str, str], HeadRun] = {}
     for call in calls:
+        if call.ok and (call.writes or call.patches):
+            for form in _ways(call):
+                _count(held, "", form, call)
         if call.shell:
             for form in forms_of(call.input):
                 _count(held, "", form, call)
@@ -49,6 +53,11 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
         elif not call.writes and call.head != "read":
             _count(held, call.tool, call.tool, call)
     return list(held.values())
+
+
+def _ways(call: ToolCall) -> set[str]:
+    """List the rules that an edit switches off at a place, with a reason."""
+    return {form for hunk in hunks_of(call) for form in suppressions(hunk) if form.startswith("suppress ")}
 
 
 def form_of(piece: Piece) -> str:
@@ -102,6 +111,7 @@ class ProjectRuns:
                 continue
             self._worked.setdefault(run.form, []).append((run.last_ok, session))
             if not run.head:
+                self._worked.setdefault(tool_of(run.form), []).append((run.last_ok, session))
                 continue
             words = run.form.split()
             for flag in {word.partition("=")[0] for word in words if word[:1] == "-"}:
@@ -121,8 +131,8 @@ class ProjectRuns:
                     self._named[what].add(name)
 
     def worked(self, forms: Iterable[str]) -> list[tuple[float, str]]:
-        """(time, session) of the sessions in which one of these forms worked: commands, ways to write them, and
-        options as remedies name them (`flag git show --stat`)."""
+        """(time, session) of the sessions in which one of these forms worked: commands, ways to write them or a file
+        (`suppress nolint:gosec`, or `suppress nolint`), and options as remedies name them (`flag git show --stat`)."""
         return [when for form in forms for when in self._worked.get(form, ())]
 
     def refused(self, head: str) -> list[tuple[float, str]]:

@@ -214,10 +214,7 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     if source:
         return frozenset((f"import {source}",))
     old, new = "\n".join(hunk.removed), "\n".join(hunk.added)
-    found: set[str] = set()
-    before = Counter(name for match in _SUPPRESSES.finditer(old) for name in _suppressed(match, old))
-    after = Counter(name for match in _SUPPRESSES.finditer(new) for name in _suppressed(match, new))
-    found |= set(after - before)
+    found = suppressions(hunk)
     code = _SUPPRESSES.sub("", new)
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
     prose = hunk.name.endswith(_TEXTS)
@@ -234,6 +231,20 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     found |= _reshaped(hunk, old, code, said)
     other = _in_its_place(hunk, missing) if missing else ""
     return frozenset(found | {f"instead {other}"} if other else found or _swapped(hunk))
+
+
+def suppressions(hunk: Hunk) -> set[str]:
+    """List the rules that a hunk switches off, each as `suppress TOOL:RULE`, `silence ...` without a reason."""
+    before, after = (
+        Counter(name for match in _SUPPRESSES.finditer(text) for name in _suppressed(match, text))
+        for text in ("\n".join(hunk.removed), "\n".join(hunk.added))
+    )
+    return set(after - before)
+
+
+def tool_of(form: str) -> str:
+    """`suppress TOOL` of `suppress TOOL:RULE`."""
+    return form.rpartition(":")[0]
 
 
 def _called(name: str, old: str) -> str:
