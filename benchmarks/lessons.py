@@ -23,10 +23,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ratchet.failures.excerpt import error_lines
+from ratchet.failures.missing_names import name_in
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.signature import mask
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
+from ratchet.lessons.origins import GROUP
 from ratchet.lessons.recall import recall
 from ratchet.lessons.words.kept import hear
 from ratchet.lessons.words.weights import SHOWN_POINTS
@@ -159,7 +161,13 @@ def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying
 def _verdict(held: Row, lesson_id: str, ends: Sequence[Row]) -> str:
     """Whether what a lesson says ended the failures that it was offered at."""
     keys = set(map(str, held.get("keys") or []))  # type: ignore[arg-type]
-    about = [row for row in ends if row["worked"] and keys & set(map(str, row["keys"]))]  # type: ignore[arg-type]
+    missing = {key.split(" ", 2)[2] for key in keys} if held.get("group") == GROUP else set()
+    about = [
+        row
+        for row in ends
+        if row["worked"]
+        and (keys & set(map(str, row["keys"])) or any(name_in(str(key)) in missing for key in row["keys"]))  # type: ignore[arg-type, union-attr]
+    ]
     if held.get("rule") == "edit":
         about = [row for row in about if row["way"] == "edit" and (row["added"] or row["forms"])]
         told = [set(forms) for forms in held.get("told") or []]  # type: ignore[union-attr, arg-type]

@@ -180,15 +180,33 @@ def _plainly(line: str) -> str:
 
 def keys_of(text: str) -> list[str]:
     """The keys of the findings in a failing output, each once, in order."""
+    return [*_keys(text)[0]]
+
+
+def import_keys_of(text: str) -> list[str]:
+    """The keys under which it is known whence names are imported that the findings of an output miss, in order."""
+    return [*_keys(text)[1]]
+
+
+def _keys(text: str) -> tuple[list[str], list[str]]:
     global _last
-    asked, keys = _last
+    asked, keys, imports = _last
     if asked != text:
-        keys = list(dict.fromkeys([each.key for each in diagnostics(text)]))
-        _last = text, keys
-    return [*keys]
+        found = diagnostics(text)
+        keys = list(dict.fromkeys([each.key for each in found]))
+        imports = []
+        missing = [each for each in found if ":undefined: " in each.key]
+        if missing:
+            from ratchet.failures.missing_names import import_key, name_in
+
+            asked_for = [import_key(name_in(each.key), each.path) for each in missing]
+            imports = [key for key in dict.fromkeys(asked_for) if key]
+        _last = text, keys, imports
+    return keys, imports
 
 
-_last: tuple[str, list[str]] = ("", [])  # a failure is read twice in a row, for its lessons and for its features
+# A failure is read twice in a row, for its lessons and for its features.
+_last: tuple[str, list[str], list[str]] = ("", [], [])
 
 
 def _summed(lines: Sequence[str], found: Sequence[Diagnostic]) -> list[Diagnostic]:

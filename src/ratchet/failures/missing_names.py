@@ -106,3 +106,13 @@ def _joined(owner: str, name: str) -> str:
 def name_in(key: str) -> str:
     """The name that a finding's key says is not known, "" where it says something else."""
     return key.partition(f":{MARK}")[2]
+
+
+def import_key(name: str, path: str) -> str:
+    """The key under which it is known whence the files of a language import a name, by a file's ending; "" where no
+    import brings it: a member of something, or nobody says in which file."""
+    ending = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[2]
+    return f"import {ending[:_LANGUAGE_CHARS]} {name}" if ending != path and name.isidentifier() else ""
+
+
+_LANGUAGE_CHARS = 2  # `ts` and `tsx`, `py` and `pyi`, `ex` and `exs` import each other's names

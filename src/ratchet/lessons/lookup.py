@@ -146,10 +146,11 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
     """Lessons for the tests that fail and the findings of an output, in the order in which it shows them."""
-    from ratchet.failures.diagnostics import keys_of
+    from ratchet.failures.diagnostics import import_keys_of, keys_of
     from ratchet.failures.failed_tests import names_of
 
-    keys = [*names_of(message), *keys_of(message)]
+    imports = import_keys_of(message)
+    keys = [*names_of(message), *keys_of(message), *imports]
     try:
         found = _select(home, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:
@@ -162,6 +163,10 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
         named = [at for at, key in enumerate(keys) if isinstance(answers, list) and key in answers]
         return (named or [len(keys)])[0], _by_evidence(row)
 
+    if imports:
+        from ratchet.lessons import origins
+
+        found = origins.about(found, imports)
     return sorted(found, key=place)
 
 
@@ -277,7 +282,7 @@ def top(home: str, project: str) -> list[Row]:
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
-    lessons = [row for row in _select(home, where, tuple(values), project) if not row.get("known")]
+    lessons = [row for row in _select(home, where, tuple(values), project) if not (row.get("known") or "lines" in row)]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
     lessons.sort(key=lambda lesson: (-effects.get(str(lesson["id"]), usual), -_count(lesson, "saved_turns")))

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from ratchet.failures.diagnostics import keys_of
+from ratchet.failures.diagnostics import import_keys_of, keys_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
-from ratchet.lessons import prose
+from ratchet.lessons import origins, prose
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import (
     CALIBRATED,
@@ -230,13 +230,15 @@ def _keyed(
     `_shown`."""
     from ratchet.failures.failed_tests import names_of  # of a home that is only looked at, nothing is asked
 
-    findings = (*keys_of(_BEHIND_WORDS.sub("\n", text)), *keys_of(text))
+    parted = _BEHIND_WORDS.sub("\n", text)
+    imports = import_keys_of(parted)
+    findings = (*keys_of(parted), *imports, *keys_of(text))
     keys = list(dict.fromkeys([*names_of(text), *findings]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    shown = _shown(rows, project, text, restating=restating)
+    shown = origins.about(_shown(rows, project, text, restating=restating), imports)
     found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in shown]
     return sorted(_by_evidence(found), key=lambda each: (each.lesson.state != "active", first[each.id]))
 

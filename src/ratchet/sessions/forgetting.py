@@ -213,7 +213,7 @@ def _unteach(
     """Take a session's evidence from the lessons that rest on it."""
     touched = {text_in(row, "lesson_id") for row in resolved} - {""}
     resting = {text_in(row, "id"): row for row in store.find("lessons").rows if _rests_on(row, session, ids)}
-    recount(store, [*touched, *(f"said in {project}" for project in projects)])
+    recount(store, [*touched, *(f"{of} in {project}" for project in projects for of in ("said", "imported"))])
     for lesson_id in touched | set(resting):
         tally.add("skills", drop_skill(store, lesson_id))
         row = store.get("lessons", lesson_id)

@@ -42,6 +42,16 @@ def pushed(number: int, *, vain: bool = False) -> list[Row]:
     return [shell("git push", error), shell(f"git push --set-upstream origin fix-{number}", error if vain else "")]
 
 
+def wrote(text: str) -> Row:
+    return call("Write", {"file_path": "/w/shop/cmd/cart.go", "content": text})
+
+
+def silenced(line: int) -> list[Row]:
+    new = "\treturn err //nolint:wrapcheck // it is its own"
+    edit: Row = {"file_path": "/w/shop/cmd/cart.go", "old_string": "\treturn err", "new_string": new}
+    return [shell("golangci-lint run", finding(line)), call("Edit", edit), shell("golangci-lint run")]
+
+
 def installed(by: str) -> list[Row]:
     return [shell("npm run build", MISSING), shell(by), shell("npm run build")]
 
@@ -59,6 +69,12 @@ SESSIONS = [
     *(installed("npm ci") for _ in range(4)),
     [shell("npm run build", MISSING), shell("npm ci"), shell("npm run build", MISSING)],
     [call("Plan", {"plan": "x"}, "The user doesn't want to proceed with this tool use.", kind="user_denied")],
+    *(
+        [wrote('import (\n\t"fmt"\n\t"shop.io/cart"\n)'), wrote("\treturn err //nolint:wrapcheck // its own")]
+        for _ in "abc"
+    ),
+    [wrote('import "shop.io/v2/cart"'), *silenced(7)],
+    [wrote('import "shop.io/v2/cart"'), *silenced(8)],
 ]
 ELSEWHERE = {14: "/w/bar", 15: "/w/bar", 16: "/w/pub", 17: "/w/pub", 18: "/w/pub"}
 

@@ -14,6 +14,7 @@ from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
 from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.fix_texts import named
+from ratchet.lessons.origins import GROUP
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.records import Json, Row, text_in, whole_in
 
@@ -76,6 +77,8 @@ def _of(row: Row, shown: dict[str, list[str]]) -> Iterator[Trigger]:
     group = text_in(row, "group")
     if group.startswith("edit "):
         yield from _checks(row, group.removeprefix("edit "), shown)
+        return
+    if group == GROUP:  # which of its names a file lacks is known once a check says so
         return
     words = group.removeprefix("step ").partition(" \0")[0].split(" ")
     made = _MAKERS.get(words[0], _same)(row, words[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ratchet.failures.diagnostics import keys_of
+from ratchet.failures.diagnostics import import_keys_of, keys_of
 from ratchet.failures.health import EXCUSED
 from ratchet.lessons.backtest.replay import PastFailure, PastSession
 from ratchet.lessons.mined import resolution_of, run_of
@@ -63,5 +63,6 @@ def _failed(row: Row, root: str) -> PastFailure:
         asked=text_in(row["step"], "input"),
         message=message,
         keys=tuple(keys_of(message)),
+        imports=tuple(import_keys_of(message)),
         away=bool(project and root) and project.rstrip("/") != root.rstrip("/"),
     )

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ratchet.failures.missing_names import name_in
 from ratchet.lessons.grounding import answers, says
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
-from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT
+from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT, FixVerdict
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns
+from ratchet.lessons.mining.imported import ImportSource, sources
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.triggers import lesson_id_of
+from ratchet.lessons.origins import GROUP
 
 OFFERED = 3  # lessons that a failing turn is handed at most: more do not fit into its text
 _RIVALS = 400  # newest failures of one finding that are looked at for what else ended them
@@ -38,6 +42,7 @@ class PastFailure:
     message: str
     keys: tuple[str, ...]
     away: bool = False
+    imports: tuple[str, ...] = ()  # keys of the names that they miss (`missing_names.import_key`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +131,13 @@ class _LearntSoFar:
         self._by_form: dict[str, list[str]] = {}
         self._rivals: dict[str, list[Resolution]] = {}
         self._runs = ProjectRuns()
+        self._sources: dict[str, ImportSource] | None = None
         self._sessions = 0
         self._met: set[str] = set()
 
     def learn(self, session: PastSession) -> None:
         self._sessions += 1
+        self._sources = None
         self._runs.add(session.session, session.ran)
         for call in session.failed:
             self._met.update(call.keys)
@@ -168,7 +175,25 @@ class _LearntSoFar:
             for group, each in made:
                 if key in each.keys and _fits(group, each, call):
                     found.setdefault(group, each)
+        imported = self._imported(call, {name_in(key) for each in found.values() for key in each.keys})
+        if imported is not None:
+            found[GROUP] = imported
         return list(found.items())[:OFFERED]
+
+    def _imported(self, call: PastFailure, told: AbstractSet[str]) -> Draft | None:
+        """Say whence the names are imported that a failure misses, but for those of which another lesson tells."""
+        if self._sources is None:
+            self._sources = sources(self._runs.imported) if call.imports else None
+        known = self._sources or {}
+        found = [known[key] for key in call.imports if key in known and known[key].name not in told]
+        if not found:
+            return None
+        names = {each.name for each in found}
+        forms = tuple(frozenset((f"import {each.module}",)) for each in found)
+        text, sessions = " ".join(each.text for each in found), max(each.sessions for each in found)
+        verdict = FixVerdict(state="active", forms=forms, text=text, tried=sessions, worked=sessions)
+        keys = tuple(key for key in call.keys if name_in(key) in names)
+        return Draft(group=GROUP, keys=keys, when="", verdict=verdict, seen=())
 
     def for_step(self, form: str) -> list[str]:
         """The groups of the lessons whose failed step this was, literally."""
@@ -265,7 +290,7 @@ class _Answered:
 def _offer(group: str, lesson: Draft, call: PastFailure, now: PastSession) -> ReplayedOffer:
     since = [each for each in now.resolved if each.at >= call.at]
     about = [each for each in since if each.worked and not set(lesson.keys).isdisjoint(each.keys)]
-    if group.startswith("edit "):
+    if group == GROUP or group.startswith("edit "):
         about = [each for each in about if each.way == "edit" and (each.added or each.forms)]
         right = [each for each in about if any(forms & set(each.forms) for forms in lesson.verdict.forms)]
     else:

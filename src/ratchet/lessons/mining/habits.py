@@ -15,6 +15,7 @@ from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
 from ratchet.lessons.mining.hunks import hunks_of, suppressions, tool_of
+from ratchet.lessons.mining.imported import brought
 
 _FORM_CHARS = 160
 _REASONED = re.compile(r"the user said:|reason|because", re.IGNORECASE)
@@ -56,8 +57,10 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
 
 
 def _ways(call: ToolCall) -> set[str]:
-    """List the rules that an edit switches off at a place, with a reason."""
-    return {form for hunk in hunks_of(call) for form in suppressions(hunk) if form.startswith("suppress ")}
+    """List the rules that an edit switches off at a place, with a reason, and the names that it imports."""
+    hunks = hunks_of(call)
+    off = {form for hunk in hunks for form in suppressions(hunk) if form.startswith("suppress ")}
+    return off | {f"{key} {module}" for hunk in hunks for key, module in brought(hunk)}
 
 
 def form_of(piece: Piece) -> str:
@@ -95,6 +98,8 @@ class ProjectRuns:
     def __init__(self) -> None:
         self._worked: dict[str, list[tuple[float, str]]] = {}
         self._refused: dict[str, list[tuple[float, str]]] = {}
+        self.imported: dict[str, list[tuple[float, str, str]]] = {}
+        """Names that edits imported, as `imported.sources` takes them; grows as sessions are added."""
         self._sessions: Counter[tuple[str, str, str]] = Counter()
         self._options: set[tuple[str, str]] = set()
         self._named: dict[str, set[str]] = {"program": set(), "form": set(), "head": set(), "word": set()}
@@ -110,8 +115,12 @@ class ProjectRuns:
             if not run.ok:
                 continue
             self._worked.setdefault(run.form, []).append((run.last_ok, session))
-            if not run.head:
+            if run.form.startswith("suppress "):
                 self._worked.setdefault(tool_of(run.form), []).append((run.last_ok, session))
+            if run.form.startswith("import ") and not run.head:
+                _, ending, name, module = run.form.split(" ", 3)
+                self.imported.setdefault(f"import {ending} {name}", []).append((run.last_ok, session, module))
+            if not run.head:
                 continue
             words = run.form.split()
             for flag in {word.partition("=")[0] for word in words if word[:1] == "-"}:

@@ -1,0 +1,89 @@
+"""Reads which name an import brings and from where, and sums up whence a project imports each. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ratchet.failures.missing_names import import_key
+from ratchet.lessons.mining.hunks import Hunk, imports
+
+_HOLDS = 0.8  # of the sessions that import a name, since this module came up: else it means two things here
+_NEWS_SESSIONS = 2  # that `strings` is imported as "strings", or no longer from where it was, is no news at once
+_LISTED = 200  # names of a project
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_GRAMMAR = frozenset("import from as pub use const let var require alias static type typeof default".split())  # noqa: SIM905
+_PARTS = re.compile(r"::|[./]")
+_VERSION = re.compile(r"v\d+")
+_BRACES = re.compile(r"::\{([^}]*)\}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportSource:
+    """Whence a project imports a name: `sessions` of `known` that import it do so from `module`."""
+
+    name: str
+    module: str
+    sessions: int
+    known: int
+
+    @property
+    def text(self) -> str:
+        """One line of advice."""
+        what = f"`{self.name}` from " if self.is_news else ""
+        many = f"{self.sessions} of {self.known} sessions" if self.known > 1 else "one session"
+        return f'Import {what}`"{self.module}"` (so in {many}).'
+
+    @property
+    def is_news(self) -> bool:
+        """Tell whether the name does not say it."""
+        return self.module != self.name
+
+
+def brought(hunk: Hunk) -> Iterable[tuple[str, str]]:
+    """(key, module) of each name that an edit newly imports."""
+    old = {line.strip() for line in hunk.removed}
+    for line in hunk.added:
+        module = next(iter(imports([line])), "") if line.strip() not in old else ""
+        for name in _names(line, module) if module else ():
+            key = import_key(name, hunk.path)
+            if key:
+                yield key, module
+
+
+def _names(line: str, module: str) -> list[str]:
+    """The names that a line gives to what it imports, else the last part of the module's (Python: the first)."""
+    listed = _BRACES.search(module)
+    given = listed[1] if listed is not None else line.replace(module, " ", 1)
+    names = [word for word in _WORD.findall(given) if word not in _GRAMMAR]
+    if names:
+        return names
+    parts = [part for part in _PARTS.split(module) if part and not _VERSION.fullmatch(part)]
+    if not parts:
+        return []
+    return parts[:1] if line.split()[0] == "import" and line.rstrip()[-1:] not in ";\"'" else parts[-1:]
+
+
+ImportUses: TypeAlias = Mapping[str, Sequence[tuple[float, str, str]]]
+"""(time, session, module) of each session whose edits import a name, by the name's key."""
+
+
+def sources(uses: ImportUses) -> dict[str, ImportSource]:
+    """Whence a project imports each name, by key, the news first, then what most sessions import. The newest module
+    counts, since the first session that used it; a name that comes from here and there is left out."""
+    found = {key: each for key, met in uses.items() if (each := _source(key.split(" ", 2)[2], met)) is not None}
+    kept = sorted(found, key=lambda key: (not found[key].is_news, -found[key].sessions, key))[:_LISTED]
+    return {key: found[key] for key in kept}
+
+
+def _source(name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | None:
+    module = max(met)[2]
+    first = min(at for at, _, other in met if other == module)
+    since = {session for at, session, _ in met if at >= first}
+    own = {session for at, session, other in met if other == module}
+    is_news = module != name and first == min(met)[0]
+    if len(own) < _HOLDS * len(since) or (not is_news and len(own) < _NEWS_SESSIONS):
+        return None
+    return ImportSource(name=name, module=module, sessions=len(own), known=len(since))
