@@ -46,6 +46,7 @@ TOLD = 'Import `cart` from `"shop.io/shop/cart"` (so in 2 of 2 sessions).'
         ("A.java", "import shop.cart.Cart;", {"Cart": "shop.cart.Cart"}),
         ("a.ex", "  alias Shop.Cart", {"Cart": "Shop.Cart"}),
         ("a.go", "\tcart := shop.New()", {}),
+        ("shop.rb", '  license "MIT"', {}),
         ("README", '"shop.io/shop/cart"', {}),
     ],
 )

@@ -390,6 +390,20 @@ def test_what_a_project_silences_with_a_reason_is_its_way_wherever_its_edits_do_
 
 
 @pytest.mark.parametrize(
+    ("key", "form", "told"),
+    [
+        ("gosec:G304", "suppress nolint:gosec", True),
+        ("rubocop:Style/Alias", "suppress rubocop:disable:Style/Alias", True),
+        ("clippy:needless_return", "suppress allow:clippy::needless_return", True),
+        ("noctx", "suppress nolint:gosec", False),
+    ],
+)
+def test_another_rule_that_was_silenced_along_is_no_fix(key: str, form: str, *, told: bool) -> None:
+    seen = [Seen(session=name, at=1.0, fixed=True, forms=frozenset((form,)), added=("b",)) for name in "abc"]
+    assert (judged(key, seen) is not None) == told
+
+
+@pytest.mark.parametrize(
     ("key", "message", "form"),
     [
         ("goconst", "string `user` has 5 occurrences, make it a constant", "put a name for the literal"),

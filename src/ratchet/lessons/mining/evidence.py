@@ -195,6 +195,7 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
         form
         for form in counts
         if _enough(key, form, counts[form], counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
+        and _is_own(key, form)
         and (ways is None or _is_way(form, sessions[form], known))
     ]
     if not able:
@@ -231,6 +232,12 @@ def _enough(key: str, form: str, fixes: int, share: float, sessions: int, *, pro
     if fixes >= _ONCE_FIXES and share >= _ONCE_SHARE and names_rule(key) and shapes(form):
         return True
     return share >= least and sessions >= (_LOOSE_SESSIONS if loose and share < _ONCE_SHARE else PROVEN_SESSIONS)
+
+
+def _is_own(key: str, form: str) -> bool:
+    """Tell whether a fix, where it switches a rule off, does so with the one that found it: another one's was silenced
+    along with a fix of this."""
+    return not form.startswith("suppress ") or f":{form.rpartition(':')[2]}:" in f":{key}:"
 
 
 def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSet[str]]) -> bool:

@@ -15,6 +15,7 @@ _NEWS_SESSIONS = 2  # that `strings` is imported as "strings", or no longer from
 _LISTED = 200  # names of a project
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GRAMMAR = frozenset("import from as pub use const let var require alias static type typeof default".split())  # noqa: SIM905
+_GO = "import go "  # there a text by itself, or behind a name, is an import; elsewhere it is a setting
 _PARTS = re.compile(r"::|[./]")
 _VERSION = re.compile(r"v\d+")
 _BRACES = re.compile(r"::\{([^}]*)\}$")
@@ -49,7 +50,7 @@ def brought(hunk: Hunk) -> Iterable[tuple[str, str]]:
         module = next(iter(imports([line])), "") if line.strip() not in old else ""
         for name in _names(line, module) if module else ():
             key = import_key(name, hunk.path)
-            if key:
+            if key and (key.startswith(_GO) or not _GRAMMAR.isdisjoint(line.split())):
                 yield key, module
 
 
