@@ -47,6 +47,20 @@ def test_a_cause_that_the_error_names_is_enough(tmp_path: Path, failed: str, err
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [("Error: unknown flag: --quick", ["active"]), ("usage: shopctl ls [<path>]", ["candidate"])],
+    ids=["named", "its usage alone"],
+)
+def test_an_option_that_the_error_names_is_known_to_be_none_though_nobody_tried_again(
+    tmp_path: Path, error: str, state: list[str]
+) -> None:
+    store = open_store(tmp_path)
+    learnt(store, [shell("shopctl ls --quick", error), shell("git status")])
+    assert [each.state for each in listed(store)] == state
+    store.close()
+
+
 def test_a_program_that_is_not_there_is_replaced_by_one_that_the_project_runs(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     ran = [[shell(f"python3 tools/{name}.py")] for name in ("a", "b", "c")]
