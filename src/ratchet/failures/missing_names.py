@@ -46,7 +46,9 @@ _FORMS: tuple[tuple[str, str], ...] = (
         rf"^(?:AttributeError: )?(?:[Mm]odule |type object )?{_QUOTED_OWNER}(?: object)? has no attribute {_QUOTED}",
     ),
     ("cannot import name ", rf"^(?:ImportError: )?cannot import name {_QUOTED} from {_QUOTED_OWNER}"),
-    ("Undefined name ", rf"^Undefined name {_QUOTED}"),
+    ("Undefined name ", rf"^Undefined name {_QUOTED}"),  # Pyright, Dart
+    (" isn't defined for the type ", rf"^The [\w ]+ {_QUOTED} isn't defined for the type {_QUOTED_OWNER}"),  # Dart
+    ("Undefined class ", rf"^Undefined class {_QUOTED}"),
     ("Cannot access attribute ", rf"^Cannot access attribute {_QUOTED} for class {_QUOTED_OWNER}"),
     (" is unknown import symbol", rf"^{_QUOTED} is unknown import symbol"),
     (" was not declared in this scope", rf"^{_QUOTED} was not declared in this scope"),  # C and C++

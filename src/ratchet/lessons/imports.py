@@ -45,7 +45,6 @@ def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) 
     found = sources(ran.imported)
     if not found:
         return None
-    met = {session for key in found for _, session, _ in ran.imported[key]}
     return {
         "scope": "project",
         "uses": 0,
@@ -68,8 +67,8 @@ def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) 
         "source": "session",
         "text": "\n".join([_TEXT, *(each.text for each in found.values())]),
         "example": "",
-        "tried": len(met),
-        "worked": len(met),
+        "tried": 0,  # its lines have counts of their own
+        "worked": 0,
         "says_itself": False,
         "known": False,
         "updated_at": now,

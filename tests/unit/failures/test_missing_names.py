@@ -31,6 +31,8 @@ from ratchet.failures.missing_names import missing_name, name_in
         ('Name "Cart" is not defined', "Cart"),
         ('"Cart" has no attribute "total"', "Cart.total"),
         ("Undefined name `Cart`", "Cart"),
+        ("The method 'total' isn't defined for the type 'Cart'. Try correcting the name.", "Cart.total"),
+        ("Undefined class 'Cart'. Try changing the name.", "Cart"),
         ('Cannot access attribute "total" for class "Cart"', "Cart.total"),
         ("'total' is not defined.", "total"),
         ("ReferenceError: total is not defined", "total"),

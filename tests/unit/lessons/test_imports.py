@@ -34,9 +34,10 @@ TOLD = 'Import `cart` from `"shop.io/shop/cart"` (so in 2 of 2 sessions).'
         ("a.go", 'import "fmt"', {"fmt": "fmt"}),
         (
             "a.ts",
-            "import { Cart, total as sum } from '../shop';",
-            {"Cart": "../shop", "total": "../shop", "sum": "../shop"},
+            "import { Cart, total as sum } from '@shop/cart';",
+            {"Cart": "@shop/cart", "total": "@shop/cart", "sum": "@shop/cart"},
         ),
+        ("a.ts", "import { Cart } from './cart';", {}),  # of another folder it is another
         ("a.tsx", "import React from 'react'", {"React": "react"}),
         ("a.py", "from shop.cart import Cart, Total", {"Cart": "shop.cart", "Total": "shop.cart"}),
         ("a.py", "import numpy as np", {"np": "numpy"}),

@@ -18,6 +18,7 @@ _GRAMMAR = frozenset("import from as pub use const let var require alias static 
 _GO = "import go "  # there a text by itself, or behind a name, is an import; elsewhere it is a setting
 _PARTS = re.compile(r"::|[./]")
 _VERSION = re.compile(r"v\d+")
+_BESIDE = re.compile(r"[./]|(?:super|self)\b")  # named from a file's or a machine's own place
 _BRACES = re.compile(r"::\{([^}]*)\}$")
 
 
@@ -48,7 +49,7 @@ def brought(hunk: Hunk) -> Iterable[tuple[str, str]]:
     old = {line.strip() for line in hunk.removed}
     for line in hunk.added:
         module = next(iter(imports([line])), "") if line.strip() not in old else ""
-        for name in _names(line, module) if module else ():
+        for name in _names(line, module) if module and not _BESIDE.match(module) else ():
             key = import_key(name, hunk.path)
             if key and (key.startswith(_GO) or not _GRAMMAR.isdisjoint(line.split())):
                 yield key, module
