@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from ratchet.failures import ours, programs
+from ratchet.failures.intent import commands
 from ratchet.failures.runner_reports import compiler_failed, tests_failed
 
 _ENDS = 15  # lines at the end of an output within which a bare "error:" is its outcome, not a line of a log
@@ -58,7 +59,7 @@ _DISPLAYS = (
     ),
 )
 
-_BODY_KEYS = ('"error', '"isError"', '"success"', '"status', '"exit_code"')
+_BODY_KEYS = ('"error', '"code"', '"isError"', '"success"', '"ok"', '"status', '"exit_code"')
 _OWN_ERROR = (
     r"<tool_use_error>|Error:|Error \w{1,40}ing\b[^\n]{0,300}(?:: |['\"`/\\])|API Error\b"
     r"|InputValidationError"
@@ -74,7 +75,14 @@ _OWN_ERROR = (
 _ABOUT_ERRORS = r"Error (?:handling|logging|reporting|tracking|monitoring|tracing|messaging|catching|wrapping)\b"
 # A short sentence that says nothing but that something is missing, took too long or was refused.
 _PLAIN_ERROR = (
-    r"(?!(?:no|none|nothing|zero|pattern|match(?:es)?|results?|\d+)\b)(?:[\w'`\"./\\:-]{1,200} ){1,6}"
+    r"(?:[^\w\s]{1,3} )?(?:"
+    r"(?:unable to|could ?n[o']t|can ?n[o']t|failed to|no such) \w.{0,250}|not found|invalid (?:\w+ ){0,2}\w+"
+    r"|(?:[a-z]\w*\.){0,6}(?-i:[A-Z]\w{0,60}(?:Error|Exception)|Exception): \S.{0,250}"
+    r"|(?:\w+ ){0,3}(?:limit|quota)s? (?:was |has been |is )?(?:exceeded|reached)(?: (?:for|on|by|in|of) .{1,100})?"
+    r"|you (?:do not|don't|are not|aren't|cannot|can't) (?:\w+ ){0,4}"
+    r"(?:permissions?|access|rights|allowed|authorized).{0,100}"
+    r")(?:[.!]?$|[.:;,] .{1,200}$)"
+    r"|(?!(?:no|none|nothing|zero|pattern|match(?:es)?|results?|\d+)\b)(?:[\w'`\"./\\:-]{1,200}(?<!:) ){1,6}"
     r"(?:(?:was |were |is |could )?not (?:be )?found|timed out|(?:does|did)(?: not|n't) exist"
     r"|is (?:not available|unavailable)"
     r"|(?:was |has been |is )?(?:denied|refused|forbidden|unreachable)|(?:has |have )?failed)"
@@ -96,8 +104,19 @@ _WINDOWS = (
     r"|\bis not recognized as (?:an internal or external command|(?:the|a) name of a cmdlet)"
     r"|^The (?:system cannot find the (?:file|path|drive|batch)|syntax of the command is incorrect"
     r"|filename, directory name, or volume label)|^File Not Found\r?$|^Could Not Find [A-Za-z]:\\"
-    r"|^Access is denied\.\r?$"
+    r"|^Access is denied\.\r?$|^Line \|\r?$"
 )
+# The word that git, gcc and others of GNU's translations put where "error:" stands, behind at most one other.
+_ERROR_WORD = (
+    r"^(?:[^\s:]{1,200}:\d{1,6}:(?:\d{1,6}:)? )?(?:[^\W\d]{1,20} )?[^\W\da-zA-Z]{0,4}"
+    r"(?:Fehler|Schwerwiegend|erreur|errore|erro|błąd|fel|fout|chyba|hata|lỗi|ошибка|помилка|エラー|错误|錯誤|오류|σφάλμα|خطأ)"
+    r" ?: \S"
+)
+# Programs that print nothing when they succeed, on Unix and in cmd.
+_SILENT = frozenset(
+    ("rm", "rmdir", "mkdir", "touch", "chmod", "chown", "ln", "del", "erase", "rd", "md", "ren", "rename", "attrib")
+)
+_WINDOWS_TOOLS = frozenset(("cmd", "powershell", "pwsh"))
 # What the shell tool itself puts before, or instead of, a command's output.
 _SHELL_ERROR = (
     r"<tool_use_error>|(?:Error: )?Exit code [1-9]|Process exited with code [1-9]"
@@ -109,7 +128,8 @@ _ANSWERED = (
     r"(?:4(?:0[0-9]|1\d|2[29]|51)|5(?:0[0-4]|2\d))(?::| -|,)? {0,2}"
     r"(?:\{|Too Many Requests|Service Unavailable|Bad Gateway|Gateway Time-?out|Internal Server Error"
     r"|Unauthorized|Forbidden"
-    r"|Bad Request|Not Found|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
+    r"|Bad Request|Not Found|page not found"
+    r"|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
 )
 _EXITED = (
     r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
@@ -144,7 +164,7 @@ _AT_ENDS = (
     r"|^Command failed: "
     r"|^FAIL(?:ED)?\b"
     r"|^[\w./\-]{1,80}: (?:unrecognized|unknown|invalid|illegal) (?:option|command|argument)|^usage: "
-    r"|^Permission to \S{1,40} .{0,300}denied|^\u2502 Error: "
+    r"|^Permission to \S{1,40} .{0,300}denied|^\u2502 Error: |^\w{1,30}: '[^'\n]{1,60}' is not an? \w{1,20} command"
 )
 _ALONE = (
     r".{0,500}: (?:\[Errno \d{1,3}\] )?"
@@ -168,7 +188,7 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     `tool` is the tool's name, `head` the command head of a shell step (`failures.intent`) and `given` its command,
     where known. What Ratchet wrote itself, and what it shows of earlier failures, is none. Linear.
     """
-    said = ours.without(text).strip()
+    said = _bare(ours.without(text))
     if not said:
         return False
     if ours.shows_ours(tool, given, head):
@@ -180,9 +200,13 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
         if _is_plain_error(said) or _system_speaks(said):
             return True
         return not name.startswith(_DISPLAYS) and _is_error_answer(said)
-    if re.match(_SHELL_ERROR, said):
-        return True
     first = head.split(" ", 1)[0]
+    if (
+        re.match(_SHELL_ERROR, said)
+        or _breaks_silence(said, given)
+        or (name in _WINDOWS_TOOLS and _quotes(said, first))
+    ):
+        return True
     if _speaks_of_itself(said, first) or (not name and _is_plain_error(said)):
         return True
     if first in _SHOWS or " ".join(head.split(" ")[:2]) in _SHOWS_TWO:
@@ -190,6 +214,15 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     if first in _FETCHES:
         return _stands_alone(said) or _is_error_answer(said)
     return _is_error_answer(said) or _command_failed(said)
+
+
+def _bare(text: str) -> str:
+    """The text without colours, with a colon of ASCII where a shell's translation has a wide one."""
+    if "\x1b" in text:
+        from ratchet.failures.excerpt import plain
+
+        text = plain(text)
+    return (text if text.isascii() else text.replace("\uff1a", ": ")).strip()
 
 
 def _command_failed(said: str) -> bool:
@@ -206,6 +239,7 @@ def _command_failed(said: str) -> bool:
         or re.search(_WINDOWS, ends, re.MULTILINE) is not None
         or compiler_failed(said)
         or re.search(_AT_ENDS, ends, re.MULTILINE) is not None
+        or (not ends.isascii() and re.search(_ERROR_WORD, ends, re.MULTILINE | re.IGNORECASE) is not None)
         or _stands_alone(said)
     )
 
@@ -263,6 +297,24 @@ def _speaks_of_itself(said: str, program: str) -> bool:
     return all(re.match(named + r".{1,300} ?: \S", line[:600]) for line in lines)
 
 
+def _breaks_silence(said: str, given: str) -> bool:
+    """Tell whether the only command was one that prints nothing when it succeeds, and yet it printed a line or two."""
+    said = said.partition("Shell cwd was reset to ")[0]  # Claude Code's own line
+    if not said.strip() or given.split(" ", 1)[0].lower() not in _SILENT or said.count("\n") >= _STARTS:
+        return False
+    found = [words for words, _ in commands(given)]
+    return len(found) == 1 and not any(re.match(r"-\w*[vic]|--(?:verbose|changes|interactive)", w) for w in found[0])
+
+
+def _quotes(said: str, program: str) -> bool:
+    """Tell whether cmd says, in whatever language, that it does not know the program: it quotes it in its sentence."""
+    return (
+        bool(program)
+        and said.count("\n") <= 2
+        and bool(re.match(rf"[^\n'\"]{{0,40}}['\"]{re.escape(program)}['\"]", said))
+    )
+
+
 def _is_plain_error(said: str) -> bool:
     return len(said) <= 300 and "\n" not in said and re.match(_PLAIN_ERROR, said, re.IGNORECASE) is not None
 
@@ -287,7 +339,9 @@ def _is_error_answer(said: str) -> bool:
 
 
 def _reports_error(body: dict[str, object]) -> bool:
-    if body.get("isError") is True or body.get("success") is False or body.get("type") == "error":
+    if body.get("isError") is True or body.get("type") == "error":
+        return True
+    if any(body.get(name) is False or body.get(name) in ("false", "False") for name in ("success", "ok")):
         return True
     if body.get("error") and body["error"] not in (True, False) and not body.get("data") and not body.get("result"):
         return True
@@ -296,6 +350,15 @@ def _reports_error(body: dict[str, object]) -> bool:
     meta = body.get("metadata")
     if isinstance(meta, dict) and isinstance(meta.get("exit_code"), int) and meta["exit_code"] != 0:  # Codex
         return True
+    inner = body.get("result", body.get("response"))
+    if isinstance(inner, dict) and body.keys() <= {"result", "response", "id", "jsonrpc"}:
+        return _reports_error(inner)
+    code = body.get("code")
+    if "message" in body and body.keys() <= _REPORT_KEYS:
+        if body.get("error") is True or (isinstance(code, int) and (400 <= code <= 599 or -32_768 <= code <= -32_000)):
+            return True
+        if isinstance(code, str) and "_" in code and code.isupper():
+            return True
     if body.get("status") in _STATUS_WORDS and body.keys() <= _REPORT_KEYS:
         return True
     status = body.get("status", body.get("statusCode", body.get("status_code")))

@@ -97,6 +97,99 @@ def test_a_text_about_errors_is_none(text: str, tool: str) -> None:
     assert not says_failure(text, tool=tool)
 
 
+SAID_IN_OTHER_LANGUAGES = (
+    "\u043e\u0448\u0438\u0431\u043a\u0430: \u043d\u0435\u0442 y",
+    "\u30a8\u30e9\u30fc: pathspec 'y'",
+    "\u81f4\u547d\u7684\u30a8\u30e9\u30fc: y",
+    "\u9519\u8bef\uff1ay",
+    "x.c:3:5: \u9519\u8bef\uff1a\u2018y\u2019",
+    "x.c: In Funktion \u00bbmain\u00ab:\nx.c:3:5: Fehler: \u00bby\u00ab nicht deklariert",
+    "erreur : impossible, \u00e0 moins que y",
+)
+
+
+@pytest.mark.parametrize("text", SAID_IN_OTHER_LANGUAGES)
+@pytest.mark.parametrize("head", ["git push", "gcc x.c", ""])
+def test_the_word_error_before_a_colon_counts_in_any_language(text: str, head: str) -> None:
+    assert says_failure(text, tool="Bash", head=head)
+    assert not says_failure("\n".join(("a line", *text.split("\n"), *["a line"] * 20)), tool="Read")
+    assert not says_failure("x.c:3:5: Warnung: \u00bby\u00ab", tool="Bash", head=head)
+
+
+@pytest.mark.parametrize(
+    "said", ["Das Verzeichnis ist nicht leer.", "\u76ee\u5f55\u4e0d\u662f\u7a7a\u7684\u3002", "The x is in use"]
+)
+@pytest.mark.parametrize("command", ["rd x", "del x", "rm x", "mkdir -p x", "touch x", "ren a b"])
+def test_a_program_that_is_silent_when_it_succeeds_has_failed_when_it_speaks(said: str, command: str) -> None:
+    assert says_failure(said, tool="cmd", head=command.split()[0], given=command)
+    assert not says_failure(said, tool="cmd", head="dir", given=f"{command} & dir")
+    assert not says_failure("Shell cwd was reset to /srv/app", tool="Bash", head="mkdir", given=command)
+    assert not says_failure(said, tool="Bash", head="rm", given="rm -v x")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'Der Befehl "foo" ist',
+        "'foo' \u4e0d\u662f",
+        '"foo" \u043d\u0435 \u044f\u0432\u043b\u044f\u0435\u0442\u0441\u044f',
+    ],
+)
+def test_cmd_quotes_a_program_that_it_does_not_know_in_any_language(sentence: str) -> None:
+    assert says_failure(f"{sentence} ...\r\n.", tool="cmd", head="foo", given="foo")
+    assert not says_failure("the name of the command is foo", tool="cmd", head="foo", given="foo")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Unable to connect to the database", "Could not resolve host: x.example", "Invalid API key", "Not found"),
+        *(
+            "Rate limit exceeded. Try again in 20s.",
+            "Quota exceeded for project 12.",
+            "ValueError: no int",
+            "\u274c Failed to",
+        ),
+        *("You do not have permission to read this table.", "No such table: users", "404 page not found"),
+        *('{"ok": false, "message": "boom"}', '{"success":"false"}', '{"code":"NOT_FOUND","message":"no user"}'),
+        *('{"error":true,"message":"boom"}', '{"result":{"status":"error","message":"boom"}}'),
+        *('{"code":-32000,"message":"boom"}', "\x1b[31mAccess denied\x1b[0m"),
+    ],
+)
+def test_a_tool_that_says_in_one_sentence_or_object_that_it_could_not_has_failed(text: str) -> None:
+    text = text + " create it" if text.endswith("Failed to") else text
+    assert says_failure(text, tool="mcp__shop__lookup")
+    assert not says_failure(f"1. {text}\n2. another one\n3. a third", tool="mcp__shop__lookup")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '{"ok":true,"message":"x"}',
+            '{"code":0,"message":"success"}',
+            '{"code":200,"message":"fine"}',
+            "no failed jobs",
+        ),
+        *("Fixed: request timed out", "Error codes in HTTP", "Could the limit be raised?", "The error was fixed"),
+        *(
+            "All checks passed without errors",
+            "Deleted 3 rows; 0 failed",
+            '{"title":"Not found","id":4}',
+            "Failed logins",
+        ),
+    ],
+)
+def test_a_sentence_that_only_names_errors_is_none(text: str) -> None:
+    assert not says_failure(text, tool="mcp__shop__lookup")
+
+
+@pytest.mark.parametrize("said", NOT_LATIN)
+def test_a_shell_that_names_one_word_in_another_script_does_not_know_it(said: str) -> None:
+    assert kind_of(f"bash: foo: {said}", tool="Bash") == kind_of(f"zsh: {said}: foo", tool="Bash") == "tool_not_found"
+    assert kind_of(f"bash: ./foo: {said}", tool="Bash") == kind_of(f"cat: foo: {said}", tool="Bash") == "command_failed"
+
+
 @pytest.mark.parametrize(
     "payload", ["invalid session ID", "429 Too Many Requests", "prompt is too long", "401 Unauthorized"]
 )

@@ -42,7 +42,17 @@ _MAXIMA = ("maxscore", "max", "maximum", "outof", "possible", "maxpoints", "maxr
 _VALIDITY = ("correct", "iscorrect", "valid", "isvalid")
 _FLAGS = ("success", "succeeded", "successful", "ok", "correct", "iscorrect", "allpassed", "resolved", "solved")
 _PASSED = ("passed", "pass", "passes", "passing", "numpassedtests", "testspassed", "correct", "solved", "resolved")
-_FAILED = ("failed", "fail", "failures", "failing", "numfailedtests", "testsfailed", "failurecount", "incorrect")
+_FAILED = (
+    "failed",
+    "fail",
+    "failures",
+    "failing",
+    "numfailedtests",
+    "testsfailed",
+    "failurecount",
+    "incorrect",
+    "wrong",
+)
 _ERRORS = ("errors", "error", "errored", "numruntimeerrortestsuites", "errorsoutsideofexamplescount")
 _SKIPPED = ("skipped", "pending", "todo", "xfailed", "numpendingtests", "numtodotests", "pendingcount")
 _TOTALS = ("total", "tests", "numtotaltests", "numtests", "totaltests", "examplecount", "count")
@@ -134,7 +144,7 @@ def _of_list(values: Sequence[object], depth: int = 0) -> Said:
 
 def of_table(table: Mapping[str, object], depth: int = 0) -> Said:
     """Read the score in an object. A time limit met, or a denial beside a full score, is no success."""
-    named = {re.sub(r"[^a-z0-9]", "", str(name).lower()): value for name, value in table.items()}
+    named = {_bare(str(name)): value for name, value in table.items()}
     reason = next((str(named[each]) for each in _REASONS if isinstance(named.get(each), str) and named[each]), "")
     if _met_a_limit(named) or any(_met_a_limit(_table(named.get(each))) for each in ("artifacts", "metrics")):
         return Said(score=0.0, reason=reason or "the grader says that it timed out", kind="timeout")
@@ -147,6 +157,11 @@ def of_table(table: Mapping[str, object], depth: int = 0) -> Said:
     if said.score >= 1.0 and (denial := _denial(named)):
         return judged(False, f"it says a full score beside {denial}")
     return replace(said, reason=reason) if reason and said.score < 1.0 and not said.reason else said
+
+
+def _bare(name: str) -> str:
+    """A name without case and punctuation; `n_passed` and `num_passed` count what `passed` does."""
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"^(?:n|num|number_of|count_of)[_ -]", "", name.lower()))
 
 
 def _table(value: object) -> dict[str, object]:
@@ -166,6 +181,8 @@ def _stated(named: Mapping[str, object], reason: str, depth: int) -> Said | None
     """A score under one of its names; else the only name that ends in "score", or a rate that is the only number."""
     name = next((each for each in _SCORES if each in named), "")
     others = [each for each in named if each.endswith("score") and each not in _MAXIMA]
+    if "points" in named and "maxpoints" in named:
+        others.append("points")
     if not name and len(others) == 1:
         name = others[0]
     if not name:
@@ -173,11 +190,13 @@ def _stated(named: Mapping[str, object], reason: str, depth: int) -> Said | None
     if not name:
         return None
     value = named[name]
+    if isinstance(value, dict) and "value" in value:
+        value = {**value, "score": value["value"]}
     if isinstance(value, dict | list):
         return of_json(value, depth + 1) if depth < _MOST_DEPTH else None
     number = amount(value.strip()) if isinstance(value, str) else value
-    if value is None or isinstance(value, bool):
-        return Said(score=0.0, reason=f"it printed {value}, which is no score between 0 and 1")
+    if isinstance(value, bool):
+        return judged(value, reason or f"{name}: {value}")
     if not isinstance(number, int | float):
         return unread(f"{name}: {value}")
     most = next((named[each] for each in _MAXIMA if each in named), None)
@@ -210,7 +229,7 @@ def _counted(named: Mapping[str, object], reason: str) -> Said | None:
     skipped, total = _number_of(named, _SKIPPED) or 0, _number_of(named, _TOTALS)
     if total is None and (passed is None or failed is None):
         return judged(False, reason or "0 passed") if passed == 0 else None
-    if passed is None and failed is None:
+    if passed is None and failed is None and not errors:
         return None
     lost = (failed or 0) + (errors or 0)
     if passed is None:
@@ -240,7 +259,7 @@ def _verdict(named: Mapping[str, object], reason: str) -> Said | None:
 
 def _within(named: Mapping[str, object], depth: int) -> Said | None:
     """Read the part of an object that usually holds the figures."""
-    for name in _INSIDE:
+    for name in (*_INSIDE, *(each for each in named if len(named) == 1 and isinstance(named[each], dict))):
         value = named.get(name)
         if isinstance(value, dict | list) and value and depth < _MOST_DEPTH:
             said = of_json(value, depth + 1)

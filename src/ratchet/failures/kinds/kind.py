@@ -76,6 +76,10 @@ _NO_TOOL = (
     r"|is not (?:available|found|registered))|(?:^|\\n)\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
     r"|\bspawn \S{1,200} ENOENT"
 )
+_UNKNOWN_NAME = (
+    r"\s*\S{0,80}sh ?: (?:(?:\S{1,20} )?\d{1,6} ?: )?(?:[\w+-]{1,60} ?: [^\x00-\x7f][^:\n]{0,200}"
+    r"|[^\x00-\x7f][^:\n]{0,200} ?[:\uff1a] ?[\w+-]{1,60})\s*\Z"
+)
 _RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
 
 
@@ -247,7 +251,7 @@ def _by_elimination(said: str, hint: str, exit_code: int | None, raised: Sequenc
             return hint
         return "tool_error" if tool and not in_shell and not named else "code_error"
     if exit_code or in_shell:
-        return "command_failed"
+        return "tool_not_found" if not exit_code and _shell_knows_not(said) else "command_failed"
     if hint:
         return hint
     if not any(map(str.isalnum, said)):  # whatever its letters: no script but Latin reaches the phrases
@@ -265,6 +269,14 @@ def _family(gist: str, raised: Sequence[str], named: str) -> str:
 
 def _reports_another_side(raised: Sequence[str], named: str) -> bool:
     return any(part in name for name in (*raised[:1], named) for part in _REMOTE)
+
+
+def _shell_knows_not(said: str) -> bool:
+    """Tell whether a shell names itself, one plain name, and then says something in a script but Latin: to English and
+    its neighbours the phrases listen."""
+    if said.isascii() or "sh" not in said[:80]:
+        return False
+    return compiled(_UNKNOWN_NAME).match(said) is not None
 
 
 def _by_program(said: str) -> bool:
