@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import uuid
 from pathlib import Path
 
 import pytest
@@ -114,12 +115,39 @@ def test_an_exception_that_the_span_handled_is_no_failure(tmp_path: Path) -> Non
     assert [found.ok for found in outcomes(tmp_path, handled, unsaid)] == [True, False]
 
 
-@pytest.mark.parametrize("spelled", ["hex", "upper", "base64", "base64 unpadded", "url-safe base64"])
+@pytest.mark.parametrize("bad", ["toxic", "harmful", "hallucinated", "biased", "issues", "errors", "violation"])
+@pytest.mark.parametrize("good", ["relevant", "faithful", "acceptable", "grounded", "compliant", "safe"])
+@pytest.mark.parametrize("negation", ["not ", "non-", "no_", "without "])
+def test_a_negated_label_says_the_opposite(tmp_path: Path, bad: str, good: str, negation: str) -> None:
+    labels = (bad, f"{negation}{good}", good, f"{negation}{bad}")
+    spans = [span(f"{n:016x}", {"gen_ai.evaluation.score.label": label}) for n, label in enumerate(labels, 1)]
+    assert [each.ok for each in outcomes(tmp_path, *spans)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("name", ["handled", "exception.handled", "exception.mechanism.handled"])
+def test_of_several_exceptions_the_one_that_was_not_handled_is_told(tmp_path: Path, name: str) -> None:
+    met = [pair("exception.type", "ValueError"), pair(name, True)]
+    ended = [pair("exception.type", "TimeoutError")]
+    events: list[Json] = [
+        {"name": "exception", "attributes": list(met)},
+        {"name": "gen_ai.client.operation.exception", "attributes": list(ended)},
+    ]
+    told = outcomes(tmp_path, span("01" * 8, {"gen_ai.operation.name": "chat"}, events=events))
+    assert [each.failure and each.failure.type for each in told] == ["TimeoutError"]
+    alone = outcomes(tmp_path, span("02" * 8, {"gen_ai.operation.name": "chat"}, events=events[:1]))
+    assert [each.ok for each in alone] == [True]
+
+
+@pytest.mark.parametrize("spelled", ["hex", "upper", "base64", "base64 unpadded", "url-safe base64", "uuid", "0x"])
 def test_an_id_is_one_id_however_it_is_written(tmp_path: Path, spelled: str) -> None:
     trace, own = "fbefffff98038103d269b633813fc60c", "eee19bfec3c1b174"
     both = [trace, own]
     if spelled == "upper":
         both = [each.upper() for each in both]
+    elif spelled == "0x":
+        both = [f"0x{each}" for each in both]
+    elif spelled == "uuid":
+        both = [str(uuid.UUID(trace)), own]
     elif spelled != "hex":
         encode = base64.urlsafe_b64encode if "url" in spelled else base64.b64encode
         both = [encode(bytes.fromhex(each)).decode() for each in both]

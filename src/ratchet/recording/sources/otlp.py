@@ -200,13 +200,14 @@ def _status_is_error(span: _Span) -> bool:
 
 
 def _error_events(span: _Span) -> list[Row]:
-    return [attributes for name, attributes in span.events if name in _ERROR_EVENTS]
+    return [held for name, held in span.events if name in _ERROR_EVENTS or name.endswith(".exception")]
 
 
 def _handled(event: Row) -> bool:
-    return fields.boolean(event.get("exception.escaped")) is False or bool(
-        fields.boolean(event.get("exception.handled"))
-    )
+    """Tell whether an exception was met and mended within the span: OTel's `exception.escaped`, the `handled` of others
+    (`exception.handled`, Sentry's `exception.mechanism.handled`)."""
+    told = [value for name, value in event.items() if name.rpartition(".")[2] == "handled"]
+    return fields.boolean(event.get("exception.escaped")) is False or any(map(fields.boolean, told))
 
 
 def _fails(span: _Span) -> bool:
@@ -228,7 +229,8 @@ def _failure(span: _Span, step: Step | None) -> Failure | None:
         if not step or not said or not says_failure(judged, tool=step.tool, head=step.head, given=step.input):
             return None
         return Failure(message=toolcall.message_text(said), flagged=False)
-    event = next(iter(_error_events(span)), {})
+    met = _error_events(span)
+    event = next((each for each in met if not _handled(each)), met[0] if met else {})
     kind = _string(event, ("exception.type",)) or _string(attributes, ("error.type", "exception.type"))
     said = fields.text(fields.row(span.record.get("status")).get("message"))
     return Failure(

@@ -14,8 +14,10 @@ PARENT = "parent"
 
 def hex_id(text: str, size_bytes: int) -> str:
     """The id in lower-case hex; as it came where it is none of this size."""
-    if len(text) == 2 * size_bytes and _HEX.fullmatch(text):
-        return text.lower()
+    text = text.strip()
+    bare = text.removeprefix("0x").replace("-", "")  # as UUIDs and debuggers write it
+    if len(bare) == 2 * size_bytes and _HEX.fullmatch(bare):
+        return bare.lower()
     try:
         held = base64.b64decode(text.translate(_URL_SAFE) + "=" * (-len(text) % 4), validate=True)
     except (ValueError, binascii.Error):

@@ -26,11 +26,12 @@ _FINISHED = (
 _STOPPED = frozenset(("content_filter", "refusal", "context_overflow", "malformed_output"))
 _PASSING = 0.5  # as everywhere where a score alone says how it went
 _BAD = re.compile(
-    r"fail|not?[-_ ]|non[-_ ]|no$|wrong|false|bad|poor|hallucinat|toxic|harmful|irrelevant|inc(?:orrect|omplete)|"
-    r"ina(?:ccurate|dequate)|incoherent|invalid|un(?:safe|grounded|faithful|supported|helpful|satisf|resolved)"
+    r"fail|no$|reject|den(?:y|ied)|violat|disapprov|error|issue|problem|bias|wrong|false|bad|poor|hallucinat|toxic|harmful|irrelevant|inc(?:orrect|omplete)|"
+    r"ina(?:ccurate|dequate)|incoherent|invalid|un(?:safe|accept|grounded|faithful|supported|helpful|satisf|resolved)"
 )
+_NEGATED = re.compile(r"(?:not?|non|without)[-_ ]+(?=\w)")  # "not toxic" is good, "not relevant" bad
 _GOOD = re.compile(
-    r"pass|ok$|yes$|true|correct|right|good|excellent|safe|relevant|grounded|faithful|accurate|helpful|coherent|complete|"
+    r"pass|ok$|yes$|accept|approv|match|complian|true|correct|right|good|excellent|safe|relevant|grounded|faithful|accurate|helpful|coherent|complete|"
     r"resolved|satisf|supported"
 )
 
@@ -45,18 +46,25 @@ class Evaluated:
 
 def stopped(attributes: Row, choices: Sequence[Row]) -> Failure | None:
     """The failure of a model's answer that a filter, a refusal or a limit ended; None where it came to its own end."""
-    said = fields.first(attributes, _FINISHED)
-    if isinstance(said, str) and said[:1] == "[":
-        try:
-            said = json.loads(said)
-        except (ValueError, RecursionError):
-            said = None
+    said = _listed(fields.first(attributes, _FINISHED))
+    answers = _listed(attributes.get("gen_ai.output.messages")) if said is None else None
+    choices = [*choices, *fields.rows(answers)]
     listed = list(said) if isinstance(said, list | tuple) else [said]
     reasons = [each for each in (*listed, *(each.get("finish_reason") for each in choices)) if isinstance(each, str)]
     kinds = [_kind_of(reason) for reason in reasons if reason]
     if not kinds or not all(kinds):
         return None
     return Failure(message=f"the model stopped with finish reason: {tool_call.safe(reasons[0], 80)}", kind=kinds[0])
+
+
+def _listed(said: Json) -> Json:
+    """A list that some write as JSON in a string."""
+    if not isinstance(said, str) or said[:1] != "[":
+        return said
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError):
+        return None
 
 
 def finished(attributes: Row) -> bool:
@@ -91,10 +99,14 @@ def name_of(result: Mapping[str, Json]) -> str:
 
 def _passes(result: Mapping[str, Json]) -> bool:
     label = fields.text(result.get(_LABEL)).strip().lower()
-    if _BAD.match(label):
-        return False
+    negated = _NEGATED.match(label)
+    named = label[negated.end() :] if negated else label
+    if _BAD.match(named):
+        return negated is not None
+    if _GOOD.match(named):
+        return negated is None
     number = fields.number(result.get(_VALUE))
-    return _GOOD.match(label) is not None or number is None or not 0 <= number < _PASSING
+    return number is None or not 0 <= number < _PASSING
 
 
 def _failure(result: Mapping[str, Json]) -> Failure:
