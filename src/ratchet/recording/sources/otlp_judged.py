@@ -62,9 +62,10 @@ def _listed(said: Json) -> Json:
     if not isinstance(said, str) or said[:1] != "[":
         return said
     try:
-        return json.loads(said)
+        found: Json = json.loads(said)
     except (ValueError, RecursionError):
         return None
+    return found
 
 
 def finished(attributes: Row) -> bool:
