@@ -59,7 +59,7 @@ _DISPLAYS = (
     ),
 )
 
-_BODY_KEYS = ('"error', '"code"', '"isError"', '"success"', '"ok"', '"status', '"exit_code"')
+_BODY_KEYS = ('"error', '"code"', '"isError"', '"success"', '"ok"', '"status', '"exit', '"returncode"')
 _OWN_ERROR = (
     r"<tool_use_error>|Error:|Error \w{1,40}ing\b[^\n]{0,300}(?:: |['\"`/\\])|API Error\b"
     r"|InputValidationError"
@@ -136,6 +136,7 @@ _EXITED = (
     r"|Command failed with exit code)"
     r":? [1-9]\d{0,2}\b|^\[The command completed with exit code [1-9]|\bHalting VM with exit status [1-9]"
     r"|^exit status [1-9]"
+    r"|^(?:Error: )?(?:[Tt]he )?[Cc]ommand (?:failed|exited|terminated|finished) with (?:exit )?(?:code|status) [1-9]"
     r"|^\(exit code:? [1-9]\d{0,2}\)|\berror Command failed with exit code [1-9]|^script returned exit code [1-9]"
 )
 # Words that only a failing program prints, wherever they stand.
@@ -347,8 +348,7 @@ def _reports_error(body: dict[str, object]) -> bool:
         return True
     if body.get("errors") and not body.get("data"):
         return True
-    meta = body.get("metadata")
-    if isinstance(meta, dict) and isinstance(meta.get("exit_code"), int) and meta["exit_code"] != 0:  # Codex
+    if _process_failed(body):
         return True
     inner = body.get("result", body.get("response"))
     if isinstance(inner, dict) and body.keys() <= {"result", "response", "id", "jsonrpc"}:
@@ -363,3 +363,12 @@ def _reports_error(body: dict[str, object]) -> bool:
         return True
     status = body.get("status", body.get("statusCode", body.get("status_code")))
     return isinstance(status, int) and 400 <= status <= 599
+
+
+def _process_failed(body: dict[str, object]) -> bool:
+    """Tell whether an object is what came of a process that failed: Codex's own, or an exit code beside an output."""
+    held = body.get("metadata")
+    told = [held.get("exit_code")] if isinstance(held, dict) else []
+    if not {"output", "stdout", "stderr"}.isdisjoint(body):
+        told += [body.get(name) for name in ("exit_code", "exitCode", "returncode")]
+    return any(isinstance(code, int) and code != 0 for code in told)

@@ -67,15 +67,17 @@ def _exit_told(text: str) -> int | None:
     """The exit code that a client wrote into the text of a shell's result, on a line of its own, at the start or the
     end of what the command printed."""
     lines = [
-        line for line in text[:400].split("\n")[:2] + text[-400:].split("\n")[-5:] if "xit" in line or "XIT" in line
+        line
+        for line in text[:400].split("\n")[:2] + text[-400:].split("\n")[-5:]
+        if "xit" in line or "XIT" in line or "eturn" in line
     ]
     if not lines:
         return None
     import re
 
     shape = re.compile(
-        r"\A[\[(]?(?:(?:the )?(?:command|process|shell|script) )?(?:finished with |exited with |returned )?"
-        r"(?:exit(?:ed with)? ?)?(?:code|status)[:=]? {0,2}(\d{1,3})\.?[\])]?\s*\Z",
+        r"\A[\[(<]?(?:(?:the )?(?:command|process|shell|script) )?(?:finished with |exited with |returned )?"
+        r"(?:exit(?:ed with)?[ _]?|return ?)?(?:code|status)[:=>]? {0,2}(\d{1,3})(?:\.?[\])]?|</\w{4,12}>)\s*\Z",
         re.IGNORECASE,
     )
     return next((int(found[1]) for line in lines if (found := shape.match(line.strip()))), None)

@@ -11,14 +11,15 @@ from ratchet.recording.sources.aider import Aider
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.codex import Codex
 from ratchet.recording.sources.databases import Databases
-from ratchet.recording.sources.document import decode_document
+from ratchet.recording.sources.document import decode_document, is_document
 from ratchet.recording.sources.event_folder import EventFolder
 from ratchet.recording.sources.jsonl import Jsonl
-from ratchet.recording.sources.lines import HEAD_BYTES, objects_in, peek
+from ratchet.recording.sources.lines import HEAD_BYTES, objects_in, peek, pieces_behind
 from ratchet.recording.sources.messages import Messages
 from ratchet.recording.sources.opencode_files import OpencodeFiles
 from ratchet.recording.sources.otlp import Otlp
 from ratchet.recording.sources.peers import HealingAgent, Reloop
+from ratchet.recording.sources.textlog import NAME as LOG
 from ratchet.recording.sources.textlog import TextLog
 
 SOURCES: tuple[Source, ...] = (
@@ -44,6 +45,19 @@ def claimed_by(head: bytes, plugins: Iterable[Source] = ()) -> Source | None:
     return next((source for source in (*plugins, *SOURCES) if source.claims(head)), None)
 
 
+def claimant_of(path: str, head: bytes, plugins: Iterable[Source] = ()) -> Source | None:
+    """The first source that knows a file: by its head, or where that says nothing, by the lines behind it.
+
+    Raises OSError, BackendError.
+    """
+    asked = tuple(plugins)
+    found = claimed_by(head, asked)
+    if found is not None or not objects_in(head) or is_document(head):
+        return found
+    pieces = (claimed_by(piece, asked) for piece in pieces_behind(path, head))
+    return next((source for source in pieces if source is not None and source.name != LOG), None)
+
+
 def source_for(path: str, plugins: Iterable[Source] = ()) -> Source:
     """The source that reads a file, or a folder whose files are the events of one conversation. Lines of JSON that no
     source knows go to the generic one, which names each.
@@ -55,7 +69,7 @@ def source_for(path: str, plugins: Iterable[Source] = ()) -> Source:
     head = peek(path)
     if not head.strip():
         raise BackendError(f"{path} is empty")
-    found = claimed_by(head, plugins)
+    found = claimant_of(path, head, plugins)
     if found is not None:
         return found
     if objects_in(head):
@@ -69,4 +83,4 @@ def source_for(path: str, plugins: Iterable[Source] = ()) -> Source:
     )
 
 
-__all__ = ["SOURCES", "claimed_by", "source_for"]
+__all__ = ["SOURCES", "claimant_of", "claimed_by", "source_for"]

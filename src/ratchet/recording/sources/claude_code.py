@@ -64,9 +64,11 @@ class ClaudeCode:
 
     def claims(self, head: bytes) -> bool:
         """Tell whether any of the first records is one that only Claude Code writes, and none is another client's in
-        the same frame."""
+        the same frame. A word about a session without a step of it is none in a file of others."""
         records = objects_in(head)
-        return any(_is_own(record) for record in records) and not any(_is_foreign(record) for record in records)
+        own = [record for record in records if _is_own(record)]
+        telling = len(own) == len(records) or not all(record.get("type") in _SESSIONLESS for record in own)
+        return bool(own) and telling and not any(_is_foreign(record) for record in records)
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls, and the tokens that no call has taken yet, wait in the carry."""

@@ -21,7 +21,7 @@ from ratchet.recording.sources.document import is_document, read_document
 from ratchet.recording.sources.lines import objects_in, peek
 from ratchet.recording.sources.reading import Item, count, moment, read_records, table, tally
 from ratchet.recording.sources.tokens import answered
-from ratchet.recording.sources.voices import Spot, Voices
+from ratchet.recording.sources.voices import Spot, Voices, typed
 from ratchet.records import Json, Outcome, Row
 
 NAME = "codex"
@@ -180,7 +180,20 @@ class _Rollout:
         if item.get("role") != "user":
             return [*self._voices.agent(text, place)] if item.get("role") == "assistant" else []
         count(self._carry, "turn")
-        return [*self._voices.person(text, place, key=fields.text(item.get("id")))] if not place.thread else []
+        if place.thread:
+            return []
+        left = self._never_returned(place) if typed(text) else []
+        return [*left, *self._voices.person(text, place, key=fields.text(item.get("id")))]
+
+    def _never_returned(self, place: Spot) -> list[Item]:
+        """The calls that a person went on without. A result that comes after all takes the place of this."""
+        left = [(key, call) for key, call in table(self._carry, "open").items() if isinstance(call, dict)]
+        fresh = [(key, call) for key, call in left if not call.get("left") and not call.get("hint")]
+        for _, call in fresh:
+            call["left"] = True
+        return [
+            calls.never_returned(call, at=place.at, agent=NAME, session=place.session, key=key) for key, call in fresh
+        ]
 
     def _spot(self, at: float) -> Spot:
         thread, project = (fields.text(self._carry.get(name)) for name in ("thread", "project"))

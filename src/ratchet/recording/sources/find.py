@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ratchet.errors import BackendError, UsageError
 from ratchet.ports import Source, Store
-from ratchet.recording.sources import claimed_by
+from ratchet.recording.sources import claimant_of
 from ratchet.recording.sources.databases import NAME as DATABASE
 from ratchet.recording.sources.databases import holds_sessions
 from ratchet.recording.sources.event_folder import events_in, is_event_folder
@@ -136,10 +136,10 @@ def _sort_in(path: str, plugins: tuple[Source, ...], found: FoundFiles, *, own: 
         return
     try:
         head = peek(path)
+        source = claimant_of(path, head, plugins)
     except (OSError, BackendError) as error:
         found.quarantined.append(Quarantined(path=path, line=0, reason=_why(error)))
         return
-    source = claimed_by(head, plugins)
     name = path.lower()
     quoted = source is not None and source.name == LOG and name.endswith(_QUOTING)
     foreign = own and source is not None and source.name in (LOG, LINES)

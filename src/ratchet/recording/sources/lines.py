@@ -12,7 +12,8 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 from ratchet.recording.sources.unpacked import damage_of, open_plain
@@ -20,6 +21,8 @@ from ratchet.records import Json, Row
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
 _SAME_FILE = ("head_bytes", "head", "lines", "first", "known", "steps", "bad")  # of a carry: no text
+_PIECE_LINES = 64
+_FAR_BYTES = 4 << 20
 _HEADS = 4  # how many times as much is looked at where lines are broken
 _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
 _IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
@@ -58,12 +61,26 @@ def peek(path: str) -> bytes:
     return head
 
 
+def pieces_behind(path: str, head: bytes) -> Iterator[bytes]:
+    """What stands behind a head, some lines at a time, for a few MB: a client may begin with much that says nothing of
+    it. Raises OSError, BackendError."""
+    with open_plain(path) as file:
+        file.read(len(head))
+        behind = 0
+        while behind < _FAR_BYTES:
+            piece = b"".join(islice(iter(partial(file.readline, _LINE_LIMIT_BYTES), b""), _PIECE_LINES))
+            if not piece:
+                return
+            behind += len(piece)
+            yield piece
+
+
 @lru_cache(maxsize=1)  # every source is asked about the same head
 def objects_in(head: bytes) -> tuple[Row, ...]:
     """The objects on the first 64 readable lines of a head: what `Source.claims` looks at."""
     found: list[Row] = []
-    for raw in head.split(b"\n"):
-        if len(found) >= 64:
+    for raw in head.removeprefix(_BOM).split(b"\n"):
+        if len(found) >= _PIECE_LINES:
             break
         found += decode(raw)[0]
     return tuple(found)

@@ -21,7 +21,8 @@ _CLOSING = frozenset(("toolresult", "toolresponse", "functionresponse", "functio
 _RETURN_CODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
 # How a shell tool tells how a command ended where it has no field for it: behind the output, or in a report around it.
 _ENDED = re.compile(
-    r"\[?(?:[\w ]{0,40}\bexit(?:ed with)? (?:code|status)|return ?code)[:=]? {0,2}(-?\d{1,3})\.?\]?\s*\Z", re.IGNORECASE
+    r"\[?(?:[\w ]{0,40}\bexit(?:ed with)? (?:code|status)|return ?code)[:=]? {0,2}(-?\d{1,3})\.?[\])]?\s*\Z",
+    re.IGNORECASE,
 )
 _WORDED = re.compile(r"\A\[(\w{1,60})(?: for '(.{0,4000}?)')?\] Result:", re.DOTALL)
 _WORDED_ERROR = re.compile(r"The tool execution failed with|<error>|Error:")

@@ -181,19 +181,23 @@ class Conversations:
         self._spend(usage, named)
         at = moment(fields.instant(fields.first(record, ("timestamp", "created_at"))), self._path, self._carry)
         items: list[Item] = [*self._model_failure(record, inner, at), *self._told(usage, named, at)]
-        who = (inner.get("role"), record.get("type"), record.get("source"))
-        if not events and "user" in who:
-            count(self._carry, "turn")  # a person's word
-            items += self._never_returned(at)
-            items += self._voices.person(spoken(inner), self._place(at))
-        elif not {"assistant", "model", "gemini", "agent"}.isdisjoint(map(str, who)):
-            items += self._voices.agent(spoken(inner), self._place(at))
+        items += self._heard(record, inner, at, acts=bool(events))
         for event in events:
             if isinstance(event, Opens):
                 self._open(event, at)
             else:
                 items += self._close(event, at)
         return items
+
+    def _heard(self, record: Row, inner: Row, at: float, *, acts: bool) -> list[Item]:
+        """What was said, and the calls that were left behind by a person's word or the last line of a stream."""
+        who = (inner.get("role"), record.get("type"), record.get("source"))
+        if not acts and "user" in who:
+            count(self._carry, "turn")  # a person's word
+            return [*self._never_returned(at), *self._voices.person(spoken(inner), self._place(at))]
+        if not {"assistant", "model", "gemini", "agent"}.isdisjoint(map(str, who)):
+            return [*self._voices.agent(spoken(inner), self._place(at))]
+        return self._never_returned(at) if "result" in who and not acts else []
 
     def _spend(self, usage: Row, message: str) -> None:
         """Count a message's tokens once: some agents write it down again when its calls have ended."""
