@@ -24,14 +24,14 @@ _EDITS = _names("edit write multiedit notebookedit applypatch strreplace create 
 _NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
 _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor sleep writestdin")
 # What only trims or merges a command's output makes no other call.
-_REDIRECTS = compiled(r"(?<![-=<])>")  # no arrow of a program's text
+_REDIRECTS = compiled(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
 _TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
 _ASIDE = compiled(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
 
 
 def plain(tool: str) -> str:
-    """A tool's name as the tables spell it."""
-    return tool.lower().replace("_", "").replace("-", "").replace(".", "")
+    """A tool's name as the tables spell it, whatever server has it."""
+    return tool.rsplit("__", 1)[-1].lower().replace("_", "").replace("-", "").replace(".", "")
 
 
 def trimmed(command: str) -> str:

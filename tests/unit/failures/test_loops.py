@@ -349,10 +349,33 @@ def test_polling_that_waits_is_no_loop(session: Session, command: str) -> None:
     assert session.found == []
 
 
-def test_a_wait_in_between_lets_the_world_move(session: Session) -> None:
+@pytest.mark.parametrize("waiting", ["mcp__browser__wait_for", "mcp__browser__wait", "BashOutput", "Sleep"])
+def test_a_wait_in_between_lets_the_world_move(session: Session, waiting: str) -> None:
     for _ in range(8):
         session.bash("gh run view 7", "pending")
-        session.call("mcp__browser__wait_for", '{"time":2}', "Waited for 2")
+        session.call(waiting, '{"time":2}', "Waited for 2")
+    assert session.found == []
+
+
+@pytest.mark.parametrize(("tool", "found"), [("search", 1), ("list", 1), ("write", 0), ("create", 0), ("edit", 0)])
+def test_a_servers_tool_looks_or_changes_as_its_name_says(session: Session, tool: str, found: int) -> None:
+    for _ in range(4):
+        session.call(f"mcp__files__{tool}", '{"path":"/srv/app"}', "same")
+    assert len(session.found) == found
+
+
+def test_calls_that_were_made_at_once_are_no_repetition(session: Session) -> None:
+    for _ in range(5):
+        session.call("Task", '{"prompt":"solve it"}', "done")
+    assert session.found == [("Task", 5)]
+    for row in session.rows:
+        row["started_at"], row["duration_s"] = 0.0, 60.0
+    assert session.found == []
+
+
+def test_what_is_piped_into_a_file_changes_it(session: Session) -> None:
+    for _ in range(4):
+        session.bash("echo x | tee -a notes.txt", "x")
     assert session.found == []
 
 

@@ -79,6 +79,13 @@ class _Repeat:
     rows: list[Row] = field(default_factory=list)
     inputs: set[str] = field(default_factory=set)
 
+    def add(self, row: Row, call: _Call) -> None:
+        """Count a call, but for one that began before the last one had an answer: it could not know of it."""
+        last = self.rows[-1] if self.rows else None
+        if last is None or _when(row)[0] >= _when(last)[0] + number_in(last, "duration_s"):
+            self.rows.append(row)
+            self.inputs.add(call.input)
+
     @property
     def is_loop(self) -> bool:
         sure = self.call.result and len(self.inputs) == 1
@@ -132,9 +139,9 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
         if _kind(row) in EXCUSED:
             continue  # was not carried out
         tool = steps.plain(text_in(row["step"], "tool"))
-        if steps.keeps_notes(tool) or steps.asks_to_wait(tool):
+        if steps.keeps_notes(tool):
             continue
-        if steps.waits(tool, *_asked(row)):
+        if steps.asks_to_wait(tool) or steps.waits(tool, *_asked(row)):
             yield from open_runs
             open_runs = []
             continue
@@ -151,8 +158,7 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
                 open_runs.append(run)
                 if len(open_runs) > _OPEN_RUNS:
                     yield open_runs.pop(0)
-            run.rows.append(row)
-            run.inputs.add(call.input)
+            run.add(row, call)
         else:
             run, again = None, False
         if ends or (row.get("ok") and _may_change(row, tool, again=again or call in seen)):
