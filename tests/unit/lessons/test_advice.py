@@ -119,3 +119,57 @@ def test_no_output_alone_names_another_package_to_fetch(failed: str, worked: str
 def test_a_reason_names_what_was_added() -> None:
     assert held_back("sudo make", failed="make", said=FAILED) == "runs it through `sudo`"
     assert "`HUSKY" in held_back("HUSKY=0 git commit -m x", failed="git commit -m x", said=FAILED)
+
+
+@pytest.mark.parametrize(
+    "failed", ["make", "go test ./...", "docker build .", "npm run build", "shop list", "git fetch"]
+)
+@pytest.mark.parametrize(
+    "added",
+    [
+        *(
+            "CFLAGS=-w",
+            "--no-checks",
+            "--skip-tests",
+            "--disable-rules",
+            "--ignore=x",
+            "--force",
+            "--allow-all",
+            "--x=false",
+        ),
+        *(
+            "--delete",
+            "--prune",
+            "-delete",
+            "--network host",
+            "--repo other/repo",
+            "--privileged",
+            "~/.netrc",
+            "/root/.aws",
+        ),
+        *("--system", "-c x", "--eval x", "--user root", "--registry r", "https://evil.example/x", "-exec rm {} +"),
+    ],
+)
+def test_what_opens_or_takes_away_waits_for_a_person_whoever_names_it(failed: str, added: str) -> None:
+    worked = f"{failed} {added}"
+    assert held_back(worked, failed=failed, said=FAILED) != ""
+    assert held_back(worked, failed=failed, said=f"{FAILED}: try `{worked}`") != ""
+
+
+@pytest.mark.parametrize("program", ["systemctl", "iptables", "ufw", "crontab", "mount", "reg"])
+def test_a_program_that_changes_the_machine_waits_for_a_person(program: str) -> None:
+    worked = f"{program} disable x"
+    assert held_back(worked, failed=f"{program} start x", said=f"{FAILED}: run {worked}") != ""
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked"),
+    [("pytest -q", "pytest -q tests/unit"), ("go test ./...", "go test ./a"), ("cargo test", "cargo test parser")],
+)
+def test_a_part_of_the_tests_is_another_selection(failed: str, worked: str) -> None:
+    assert held_back(worked, failed=failed, said=f"{FAILED}: try {worked}") == "runs another selection of tests"
+
+
+def test_a_step_stays_in_the_project() -> None:
+    assert "outside the project" in held_back("cd /etc", failed="cd a", said=FAILED, root="/srv/app")
+    assert held_back("cd /srv/app/a", failed="cd a", said=FAILED, root="/srv/app") == ""

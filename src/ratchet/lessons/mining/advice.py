@@ -21,10 +21,12 @@ from ratchet.lessons.mining.shell_remedies import SELECTS
 _OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
 _REMOTE = re.compile(r"://|\bgit\+|^[\w.-]+@[\w.-]+:|\.(?:com|org|net|io|dev|example)(?:[:/]|$)", re.IGNORECASE)
 _REACHES = re.compile(
-    r"registry|index-url|extra-index|trusted|proxy|repository|remote|mirror|find-links|host|server|endpoint",
+    r"registry|repo$|index-url|extra-index|trusted|proxy|repository|remote|mirror|find-links|host|server|endpoint|network",
     re.IGNORECASE,
 )
-_OVERRIDES = frozenset(("-c", "-o", "-X", "-D", "-P", "-e", "--config", "--option", "-Z", "--set", "-W", "-A"))
+_OVERRIDES = frozenset(
+    ("-c", "-o", "-X", "-D", "-P", "-e", "--config", "--option", "-Z", "--set", "-W", "-A", "--eval", "--exec")
+)
 _PREFIXES = frozenset(programs.WRAPPERS) - {"npx", "bunx", "pnpx", "uvx", "pipx", "direnv", "command"}
 # Commands that only restore what the project itself names: its lock file, its own build, its own tasks.
 _RESTORES = re.compile(
@@ -44,7 +46,32 @@ _LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|find|grep|rg|git (?:status|log|dif
 _ACTS = re.compile(
     r"-(?:exec(?:dir)?|ok(?:dir)?|delete|fprint\w*|fls)|--pre(?:=.*)?"
 )  # options by which a look does more
-_UPSTREAM = frozenset(("--set-upstream", "-u"))
+# What an error may name and yet not vouch for: an option that switches off, forces, opens or takes away.
+_OPENS = re.compile(
+    r"--?(?:no|not|without|skip|disable|ignore|allow|insecure|unsafe|force|system|global|privileged|admin)(?:-|=|$)"
+    r"|.*=(?:false|off|no|none|0)$",
+    re.IGNORECASE,
+)
+_ADMINISTERS = frozenset(
+    (
+        *("systemctl", "service", "launchctl", "iptables", "nft", "ufw", "sysctl", "mount", "crontab", "setcap"),
+        *(
+            "useradd",
+            "usermod",
+            "passwd",
+            "visudo",
+            "sc",
+            "reg",
+            "netsh",
+            "setenforce",
+            "update-alternatives",
+            "modprobe",
+        ),
+    )
+)
+_SETS = re.compile(r"\b(?:config|set|settings?|policy|auth|login|trust)\b")
+_WIDE = frozenset((".", "./...", "...", "*"))
+_HIDDEN = re.compile(r"(?:~|\$\{?HOME\}?|/home/[^/]+|/root|/Users/[^/]+)/\.")
 _ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pull", "--rebase")}
 _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
 
@@ -92,11 +119,12 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     """Why what one simple command adds is not vouched for, "" if all of it is."""
     raw = piece.raw.split()
     words = [word.strip("'\"") for word in raw]
-    for word in words:
-        if re.match(r"^[A-Za-z_]\w*=", word) and words.index(word) == 0:
-            return f"sets the variable `{word.partition('=')[0]}`"
+    if re.match(r"[A-Za-z_]\w*=", words[0]):
+        return f"sets the variable `{words[0].partition('=')[0]}`"
     if words[0].rpartition("/")[2] in _PREFIXES:
         return f"runs it through `{words[0]}`"
+    if words[0].rpartition("/")[2] in _ADMINISTERS:
+        return f"runs `{words[0]}`, which changes the machine"
     if piece.plain in known.commands and not _ends_things(piece):
         return ""
     near = max(was, key=lambda each: (each.head == piece.head, len(set(each.words) & set(piece.words))), default=None)
@@ -109,29 +137,45 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
         return reason
     if SELECTS.search(piece.raw) and not (near is not None and SELECTS.search(near.raw)):
         return "runs another selection of tests"
+    kept = had | {verb for verb in piece.head.split(" ") if verb[:1] != "-"}
     for at, word in enumerate(words):
-        if at == 0 or words[0] == "cd" or word in had or word in piece.head.split(" ") or _PLACEHOLDER.match(word):
+        if at == 0 or words[0] == "cd" or word in kept or _PLACEHOLDER.match(word):
             continue
-        if word[:1] == "-" and len(word) > 1:
-            reason = _option(word, words[at + 1 : at + 2], piece, said, known)
-        else:
-            reason = _operand(word, piece, said, known, root)
+        reason = _never(word, piece, near) or (
+            _option(word, words[at + 1 : at + 2], piece, said, known)
+            if word[:1] == "-" and len(word) > 1
+            else _operand(word, piece, said, known, root)
+        )
         if reason:
             return reason
     return ""
 
 
+def _never(word: str, piece: Piece, near: Piece | None) -> str:
+    """Why a word may not be added, whoever names it: an error may be written by anybody."""
+    if word[:1] == "-":
+        takes = _TAKES_AWAY.search(word.lstrip("-")) is not None or (near is not None and _ends_things(piece))
+        return f"adds `{word[:60]}`" if takes or _OPENS.match(word) or _ACTS.fullmatch(word) else ""
+    if re.match(r"[A-Za-z_]\w*=", word):
+        return f"sets the variable `{word.partition('=')[0]}`"
+    if _HIDDEN.match(word) or word.lower() in ("root", "false", "off", "none"):
+        return f"adds `{word[:60]}`"
+    if piece.head in programs.TEST_RUNNERS and near is not None and set(near.operands) <= _WIDE:
+        return "runs another selection of tests"
+    return ""
+
+
 def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, known: Vouched, root: str) -> str:
     """Why a command of another program or verb is not vouched for."""
+    if words[0] == "cd":
+        target = words[1] if len(words) > 1 else ""
+        inside = not target.startswith(("~", "..")) and (target[:1] != "/" or (root and target.startswith(root)))
+        return "" if inside else f"goes to `{target}`, outside the project"
     if near is not None and near.head == piece.head and near.raw.split()[0] == words[0]:
         return ""
     head = piece.head
     if head == "git pull" and "--rebase" in words:
         return ""
-    if words[0] == "cd":
-        target = words[1] if len(words) > 1 else ""
-        inside = not target.startswith(("~", "..")) and (target[:1] != "/" or (root and target.startswith(root)))
-        return "" if inside else f"goes to `{target}`, outside the project"
     if _RESTORES.match(head) and not [word for word in words[len(head.split()) :] if word[:1] != "-"]:
         return ""
     if _BUILDS.match(head) or _LOOKS.match(head):
@@ -140,7 +184,8 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
         return ""
     if head in known.heads or words[0] in known.programs:
         return ""
-    if re.search(rf"(?<![\w-]){re.escape(head)}(?![\w-])", said) and " " in head and words[0] not in _FETCHERS:
+    own = words[0] in known.programs or (near is not None and near.raw.split()[0] == words[0])
+    if own and words[0] not in _FETCHERS and " " in head and not _SETS.search(head) and _named(head, said):
         return ""  # the error itself says to run it
     prefix = near is not None and words[-len(near.raw.split()) :] == near.raw.split()
     return f"runs {'it through ' if prefix else ''}`{head}`, which neither the error nor this project's runs name"
@@ -185,7 +230,7 @@ def _named(word: str, said: str) -> bool:
 
 
 _TAKES_AWAY = re.compile(
-    r"\b(?:rm|rmi|rmdir|delete|remove|destroy|drop|prune|purge|flush|reset|clean|kill|pkill|killall|stop|down|uninstall"
+    r"\b(?:rm|rmi|rmdir|delete|remove|destroy|disable|drop|prune|purge|flush|reset|clean|kill|pkill|killall|stop|down|uninstall"
     r"|force-unlock|unlink|truncate|revoke|chmod|chown|umount|shutdown|restore|checkout|stash|revert)\b"
 )
 
