@@ -21,7 +21,7 @@ from ratchet.healing.in_code.source import SourceText, grafted
 from ratchet.healing.in_code.versions import read
 from ratchet.healing.job import Judge, Purse
 from ratchet.healing.judges.reaching import reaches
-from ratchet.healing.judges.verdicts import failed, text_of
+from ratchet.healing.judges.verdicts import failed, whole_text
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits
 
@@ -78,7 +78,7 @@ class RecordedCallJudge:
             stdin=f"{nonce}\n".encode(),
         )
         ran = sandbox.run(command, cancelled=purse.cancelled)
-        told, output = told_in(text_of(ran), nonce)
+        told, output = told_in(whole_text(ran), nonce)
         about = {"isolation": ran.isolation, "duration_s": ran.wall_s}
         if told is None or told.raised or ran.exit_code != 0 or ran.killed:
             if first is None and (other := self._otherwise(told, output)):

@@ -6,7 +6,7 @@ import re
 
 from ratchet.failures.excerpt import error_lines
 from ratchet.failures.kinds.kind import kind_of
-from ratchet.failures.redaction.text import cap, redact
+from ratchet.failures.redaction.text import clean, redact
 from ratchet.failures.signature import sign, template_of
 from ratchet.healing.episode import RunnerCounts, Verdict
 from ratchet.healing.judges.runners import counted_elsewhere
@@ -41,10 +41,16 @@ _NOTHING = re.compile(
 )
 
 
-def text_of(ran: Ran) -> str:
-    """Return its output, standard output first, its middle left out where it is very long."""
+def whole_text(ran: Ran) -> str:
+    """Return all its output, standard output first, as it came."""
     parts = (stream.decode("utf-8", "replace") for stream in (ran.stdout, ran.stderr))
-    return cap("\n".join(part.rstrip("\n") for part in parts if part.strip()), OUTPUT_CHARS)
+    return "\n".join(part.rstrip("\n") for part in parts if part.strip())
+
+
+def text_of(ran: Ran) -> str:
+    """Return its output without secrets, its middle left out where it is very long: a secret that was cut first would
+    not be known for one."""
+    return clean(whole_text(ran), OUTPUT_CHARS)
 
 
 def last_line(text: str) -> str:
