@@ -69,12 +69,18 @@ def _line(lesson: Row) -> str:
     """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction."""
     lesson = shown(lesson)
     text = _string(lesson, "text")
-    advice = harmless(without_hunks(text), _FACT_LIMIT)
+    advice = harmless(without_hunks(text) if _holds_hunk(lesson, text) else text, _FACT_LIMIT)
     when = harmless(_string(lesson, "when_text"), _DIGEST_WHEN)
     if not advice:
         return ""
     about = f" (when: {when})" if when else ""
     return f"- {advice}{about} [{_provenance(lesson)}]"
+
+
+def _holds_hunk(lesson: Row, text: str) -> bool:
+    """Tell whether a lesson was made of a change, by edits or by a healed task; what people list are no hunks."""
+    example = _string(lesson, "example")
+    return lesson.get("rule") == "edit" or bool(example and example != text and text.endswith(example))
 
 
 def without_hunks(text: str) -> str:

@@ -182,6 +182,15 @@ def test_a_placeholder_stays_as_it_was_written() -> None:
     assert advice in fence([{"id": "l1", "text": advice, "tried": 2, "worked": 2}], 1000)
 
 
+@pytest.mark.parametrize("items", ["- ask for a token\n- send it", "+ one\n- two", "- one"])
+def test_the_digest_of_a_start_keeps_what_a_person_listed(items: str) -> None:
+    text = f"Log in first, for example:\n{items}"
+    said, _ = digest([{**LESSON, "text": text, "example": text}], 4000)
+    assert f"- {' '.join(text.split())} (when: " in said
+    healed, _ = digest([{**LESSON, "text": text, "example": items}], 4000)
+    assert "- Log in first. (when: " in healed
+
+
 def test_the_digest_of_a_start_tells_a_fix_without_its_hunk() -> None:
     text = 'Use `fmt.Errorf("%w", err)` (2 of 2 fixes), for example:\n- return err\n+ return new\nElse add `x`.'
     said, _ = digest([{**LESSON, "rule": "edit", "text": text}], 4000)
