@@ -125,7 +125,8 @@ def chain(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(one))
         yield one
-        wrapped = [one.__cause__, _last_attempt(one), *_members(one)]
+        held = (_get(one, "reason"), *one.args[:1])  # urllib's URLError, urllib3's MaxRetryError, requests'
+        wrapped = [one.__cause__, _last_attempt(one), *_members(one), *held]
         waiting += [inner for inner in wrapped if isinstance(inner, BaseException)]
 
 

@@ -8,6 +8,7 @@ import functools
 import logging
 import socket
 import threading
+import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,6 +63,10 @@ NOTHING_HAPPENED = [
     caused(APIConnectionError("Connection error."), ConnectionRefusedError(errno.ECONNREFUSED, "refused")),
     RuntimeError("HTTPSConnectionPool(host='x', port=443): Failed to establish a new connection: timed out"),
     RuntimeError("request failed: getaddrinfo ENOTFOUND api.example.com"),
+    urllib.error.URLError(ConnectionRefusedError(errno.ECONNREFUSED, "")),
+    urllib.error.URLError(socket.gaierror(socket.EAI_NONAME, "")),
+    APIConnectionError(ConnectTimeout("timed out")),
+    RuntimeError("StatusCode.UNAVAILABLE: failed to connect to all addresses"),
     StatusError(429),
     StatusError(503),
     StatusError(529),
@@ -76,6 +81,7 @@ AMBIGUOUS = [
     RuntimeError("504 Gateway Timeout"),
     RuntimeError("502 Bad Gateway: connect() failed (111: Connection refused) while connecting to upstream"),
     ExceptionGroup("both", [ConnectionRefusedError("refused"), ConnectionResetError("reset by peer")]),
+    urllib.error.URLError(ConnectionResetError(errno.ECONNRESET, "")),
     StatusError(500),
     StatusError(502),
     StatusError(504),

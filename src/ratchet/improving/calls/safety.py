@@ -25,6 +25,7 @@ _WORDS = (
     *("network is unreachable", "enetunreach", "getaddrinfo", "enotfound", "eai_again", "name or service not known"),
     *("name resolution", "nodename nor servname", "no address associated", "could not resolve", "couldn't resolve"),
     *("no such host", "connect timeout", "dns lookup failed"),
+    *("failed to connect", "cannot connect", "could not connect", "couldn't connect"),
 )
 _SCANNED = 4_000  # characters of a message that are read
 
