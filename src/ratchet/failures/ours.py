@@ -17,9 +17,32 @@ _BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)",
 _PROGRAM = re.compile(
     r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])"
 )  # the command, or the distribution as `uvx` and `pipx` name it
-_CARRIERS = frozenset(
-    ("docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "wsl", "vagrant", "lxc", "incus", "nsenter", "chroot")
+# Our commands: behind our name they are ours, whatever carries them there (a container, another machine, a wrapper).
+COMMANDS = frozenset(
+    (
+        *(
+            "ab",
+            "backtest",
+            "bench",
+            "classify",
+            "compact",
+            "compare",
+            "demo",
+            "doctor",
+            "episodes",
+            "evolve",
+            "forget",
+        ),
+        *("gate", "health", "hook", "init", "install", "learn", "lessons", "loop", "mcp", "migrate", "models"),
+        *("patterns", "predict", "proposals", "pulse", "recall", "record", "report", "run", "sandbox", "serve"),
+        *("services", "sessions", "settings", "token", "trials", "uninstall", "version", "watch-dir"),
+    )
 )
+_DATABASES = frozenset(("sqlite3", "litecli", "datasette", "duckdb"))
+_CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")
+_WINDOWS_PATH = re.compile(r"[\w.:-]*\\(?:[\w.-]+\\)*(?=ratchet(?:\.exe|\.cmd)?\s)")
+# A program in Python that imports us prints what we tell it.
+_IMPORTS = re.compile(r"\bpy(?:thon)?[\d.]{0,5}\b[\s\S]{0,200}?(?:-c\s|<<)[\s\S]{0,2000}?\b(?:import|from) ratchet\b")
 _CARRIED_WITHIN = 16  # words in which the options and the name of the place stand
 # How our command line tells of a failure, and what a shell or an interpreter says where it is not there.
 _TOLD = re.compile(
@@ -61,10 +84,16 @@ def own_words(text: str) -> str:
 
 
 def _carries_us(words: list[str]) -> bool:
-    """Tell whether a command runs ours elsewhere: in a container, on another machine."""
-    if words[0].rpartition("/")[2] not in _CARRIERS:
-        return False
-    return any(word.rpartition("/")[2] == NAME for word in words[1:_CARRIED_WITHIN])
+    """Tell whether a command of another program runs ours, or reads our home."""
+    if words[0].rpartition("/")[2] in _DATABASES:
+        return any(f".{NAME}/" in word for word in words[1:])
+    said = [part for word in words for part in (word.split() if word.startswith(NAME) else [word]) if part != "--"]
+    return any(_CALLED.fullmatch(one) and then in COMMANDS for one, then in zip(said, said[1:], strict=False))
+
+
+def _evaluated(words: list[str]) -> list[list[str]]:
+    """The commands that `eval` runs; any other one as it is."""
+    return [inner for inner, _ in commands(" ".join(words[1:]))] if words[0] == "eval" else [words]
 
 
 def _share(tool: str, given: str, head: str) -> int:
@@ -73,7 +102,10 @@ def _share(tool: str, given: str, head: str) -> int:
         return 2 if _TOOL.match(tool) else 0
     if NAME not in given and NAME not in head:
         return 0
-    found = [words for words, _ in commands(given)] if given else []
+    if _IMPORTS.search(given):
+        return 1
+    found = [words for words, _ in commands(_WINDOWS_PATH.sub("", given))] if given else []
+    found = [inner for words in found for inner in _evaluated(words)]
     acting = [words for words in found if words[0].rpartition("/")[2] not in NOISE]
     ours = [words for words in acting if _PROGRAM.match(head_of(words)[0]) or _carries_us(words)]
     if not found:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.cli.app import COMMANDS
 from ratchet.failures import ours
 from ratchet.failures.intent import intent
 from ratchet.failures.unflagged import says_failure
@@ -86,6 +87,33 @@ def test_a_command_of_ours_that_shows_failures_is_no_failure(command: str) -> No
 @pytest.mark.parametrize("command", OTHERS)
 def test_a_command_that_only_has_our_name_in_it_is_not_ours(command: str) -> None:
     assert not ours.shows_ours("Bash", command)
+
+
+CARRIED = ["{}", "doppler run -- {}", "devbox run {}", "flox activate -- {}", "script -c '{}' /dev/null", "eval '{}'"]
+SPELLED = ["ratchet patterns", ".venv\\Scripts\\ratchet.exe lessons list", "/opt/bin/ratchet health"]
+
+
+@pytest.mark.parametrize("around", [*CARRIED, "nix run .#{}", "kubectl exec pod -- {}", "ssh host {}", "wsl {}"])
+@pytest.mark.parametrize("command", SPELLED)
+def test_our_command_is_ours_whatever_carries_it(around: str, command: str) -> None:
+    assert outcome(around.format(command), SHOWN).ok  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("python -c 'import ratchet; print(ratchet.patterns())'", "sqlite3 ~/.ratchet/ratchet.db .dump"),
+        "uv run python3 - <<'E'\nfrom ratchet import Ratchet\nprint(Ratchet().patterns())\nE",
+    ],
+)
+def test_what_is_read_from_our_store_is_no_failure(command: str) -> None:
+    assert outcome(command, SHOWN).ok  # type: ignore[attr-defined]
+    crash = "Traceback (most recent call last):\n  x\nModuleNotFoundError: No module named 'ratchet'"
+    assert "sqlite3" in command or not outcome(command, crash).ok  # type: ignore[attr-defined]
+
+
+def test_the_commands_are_those_of_the_command_line() -> None:
+    assert sorted(ours.COMMANDS) == sorted(COMMANDS)
 
 
 def test_what_looks_like_a_failure_is_one_of_other_commands() -> None:
