@@ -87,7 +87,8 @@ def _carries_us(words: list[str]) -> bool:
     """Tell whether a command of another program runs ours, or reads our home."""
     if words[0].rpartition("/")[2] in _DATABASES:
         return any(f".{NAME}/" in word for word in words[1:])
-    said = [part for word in words for part in (word.split() if word.startswith(NAME) else [word]) if part != "--"]
+    parts = [word.split() if _CALLED.fullmatch(word.partition(" ")[0]) else [word] for word in words]
+    said = [part for each in parts for part in each if part != "--"]
     return any(_CALLED.fullmatch(one) and then in COMMANDS for one, then in zip(said, said[1:], strict=False))
 
 
