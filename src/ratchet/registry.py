@@ -27,6 +27,7 @@ CLIENTS = "ratchet.clients"
 
 _BUILT_IN: Mapping[str, Mapping[str, str]] = {
     CLIENTS: {
+        "aider": "ratchet.integrations.clients.aider:AiderClient",
         "claude-code": "ratchet.integrations.clients.claude_code:ClaudeCodeClient",
         "cline": "ratchet.integrations.clients.cline:ClineClient",
         "codex": "ratchet.integrations.clients.codex:CodexClient",

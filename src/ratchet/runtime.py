@@ -247,7 +247,12 @@ class Runtime(Foundation):
 
         self.pass_on()
         share, proven = self.config.withheld_share, self.config.proven_withheld_share
-        return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
+        published = deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
+        if (self.home / "notes").is_dir():
+            from ratchet.lessons import notes
+
+            notes.refresh(self.home)
+        return published
 
     def _read(self, *, drained: bool = True) -> Store:
         """The store, after what was recorded is in it."""

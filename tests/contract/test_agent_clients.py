@@ -186,7 +186,8 @@ SAMPLES = {
     ],
     "pi": BRIDGED,
     "opencode": BRIDGED,
-    "openclaw": [],  # it has no events
+    "aider": [],  # it has no events
+    "openclaw": [],  # nor has it
 }
 
 

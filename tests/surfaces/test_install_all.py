@@ -15,6 +15,7 @@ from ratchet.improving.targets import json_text
 from ratchet.integrations.clients.client import InstallPlace
 
 SETTINGS = {
+    ".aider.conf.yml": "# mine\nread: [CONVENTIONS.md]\n",
     ".claude/settings.json": '{\n  "model": "opus"\n}\n',
     ".claude.json": '{"numStartups": 3}',
     ".codex/config.toml": 'model = "gpt-5"\n',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from typing import Literal, get_args
 from ratchet import files, registry
 from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.improving.targets import json_text
-from ratchet.integrations import entries, hook_entries, script_entries, server_entries
+from ratchet.integrations import entries, hook_entries, list_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
 from ratchet.integrations.settings_file import Installed, InstallScope, read
+from ratchet.lessons import notes
 from ratchet.lessons.ahead.making import everywhere
 from ratchet.records import Json
 from ratchet.runtime import Runtime
@@ -54,7 +56,14 @@ def install(
         return shown
     done = changed(client, wanted, home=runtime.home, prevent=prevent)
     runtime.publish()
+    if any(entry.form == "notes" for entry in wanted):
+        notes.make(runtime.home, _noted(scope))
     return done
+
+
+def _noted(scope: InstallScope) -> str:
+    """The project that notes are about; "" for all of them."""
+    return _place(scope, os.environ).project or ""
 
 
 def found_here(environ: Mapping[str, str]) -> list[str]:
@@ -122,6 +131,9 @@ def changed(
     """Bring these entries of a client into their files; return each file's change."""
 
     def content(entry: SettingsEntry) -> Json:
+        if entry.form == "notes":
+            project = str(Path(entry.path).parent)
+            return json.dumps(str(notes.path_of(home, "" if project == _place("user", os.environ).user else project)))
         if entry.form == "script":
             return client.script(entry.key, hook_entries.commands(client, home=home, environ=environ))
         if entry.part == "hooks":
@@ -150,7 +162,11 @@ def uninstall(
     if scope == "project":  # a clone may hold a link to the person's own settings
         for path in _by_file(all_):
             files.need_inside(path)
-    return removed(_of_part(client, all_, parts, scope), all_, home=runtime.home, dry_run=dry_run)
+    ours = _of_part(client, all_, parts, scope)
+    done = removed(ours, all_, home=runtime.home, dry_run=dry_run)
+    if not dry_run and any(entry.form == "notes" for entry in ours):
+        notes.remove(runtime.home, _noted(scope))
+    return done
 
 
 def removed(
@@ -249,4 +265,6 @@ def _form(entry: SettingsEntry) -> entries.Form:
         return server_entries.ServerForm(entry.key)
     if entry.form == "script":
         return script_entries.SCRIPT
-    raise UsageError(f"no form {entry.form!r} of an entry; known: hooks, handlers, server, script")
+    if entry.form == "notes":
+        return list_entries.ListForm(entry.key)
+    raise UsageError(f"no form {entry.form!r} of an entry; known: hooks, handlers, server, script, notes")

@@ -100,6 +100,7 @@ class SettingsEntry:
     - "handlers": JSON, `{"version": 1, "hooks": {EVENT: [HANDLER]}}`
     - "server": an MCP server under `key` ("mcp.servers": an object within one), in JSON or (a file `.toml`) in TOML;
       `extra` goes into it
+    - "notes": YAML, the file of our notes in the list under `key`
     - "script": a file of its own that the client runs, with what `Client.script` writes for `key`
 
     A file that is not there is made with `mode`.
