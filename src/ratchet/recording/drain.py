@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ratchet import files
 from ratchet.errors import UsageError
+from ratchet.recording.collecting import held_back
 from ratchet.recording.journal import FOLDER, is_shared, may_be_written, segments
 from ratchet.recording.journal_lines import Parsed, parsed
 from ratchet.records import Quarantined, Row, whole_in
@@ -160,10 +161,12 @@ class _Segment:
             chunk = os.pread(fd, BATCH_BYTES, offset)
             if not chunk:
                 return True
-            batch = self._batch(fd, chunk, offset, lines, abandoned)
-            if batch is None:
-                return False
-            cursor = self._keep(cursor, batch)
+            with held_back():
+                batch = self._batch(fd, chunk, offset, lines, abandoned)
+                if batch is None:
+                    return False
+                cursor = self._keep(cursor, batch)
+                del batch  # its rows go while no collector would walk through them
         return False
 
     def _batch(self, fd: int, chunk: bytes, offset: int, lines: int, abandoned: bool) -> _Batch | None:

@@ -30,6 +30,8 @@ _HOUR_S = 3600
 _LEAST_KEPT_S = 86_400.0  # the shortest time that a policy may keep outcomes
 _MEMO = 2048  # messages remembered: a failing loop repeats itself; more costs memory (at most 8 MB) and finds little
 
+_Amounts: TypeAlias = "tuple[int, float, float]"
+"""Tokens, seconds, USD; of a failure without the time in which a person was waited for."""
 Sums: TypeAlias = "list[float]"
 """Counters and extremes of one key, in the order of its table's columns below."""
 
@@ -155,7 +157,8 @@ class _Counts:
         agent, at = str(row["agent"]), float(row["started_at"])  # type: ignore[arg-type]
         hour = int(at // _HOUR_S)
         tokens, duration_s, cost_usd = row.get("tokens") or 0, row.get("duration_s") or 0.0, row.get("cost_usd") or 0.0
-        kind = "" if row["ok"] else self._failed(row, agent, at, hour)
+        took = tokens, duration_s, cost_usd
+        kind = "" if row["ok"] else self._failed(row, agent, at, hour, took)  # type: ignore[arg-type]
         if row.get("source") == DERIVED:
             return
         session = row.get("session")
@@ -194,21 +197,30 @@ class _Counts:
         held[4] += number_in(row, "cost_usd")
         held[5], held[6] = min(held[5], at), max(held[6], at)
 
-    def _failed(self, row: Row, agent: str, at: float, hour: int) -> str:
+    def _failed(self, row: Row, agent: str, at: float, hour: int, took: _Amounts) -> str:
         failure = row["failure"]
         assert isinstance(failure, dict)  # `_signed` saw to it
         kind, signature = str(failure["kind"]), str(failure["signature"])
-        self.kinds.setdefault(signature, (kind, str(failure["template"])))
-        if isinstance(row.get("step"), dict):
-            self.messages.setdefault(signature, text_in(failure, "message"))
+        if signature not in self.kinds:
+            self.kinds[signature] = kind, str(failure["template"])
+        step = row.get("step")
+        if step and signature not in self.messages:
+            self.messages[signature] = text_in(failure, "message")
         key = (signature, agent, hour)
         held = self._tallies.get(key)
         if held is None:
             held = self._tallies[key] = [0, 0, 0.0, 0.0, at, at]
+        tokens, duration_s, cost_usd = _repeated(row) if row.get("source") == DERIVED else took
+        if step:
+            duration_s = own_s(text_in(step, "tool"), text_in(step, "head"), duration_s)
         held[0] += 1
-        for place, value in enumerate(_wasted(row), 1):
-            held[place] += value
-        held[4], held[5] = min(held[4], at), max(held[5], at)
+        held[1] += tokens
+        held[2] += duration_s
+        held[3] += cost_usd
+        if at < held[4]:
+            held[4] = at
+        elif at > held[5]:
+            held[5] = at
         if row.get("session"):
             self._sighted((signature, str(row["session"]), agent), at)
         return kind
@@ -226,11 +238,9 @@ class _Counts:
 
     def keep(self, store: Store) -> None:
         """Add the sums to the store's; call it in the transaction of the insert."""
-        # In the order of their keys, in which a clustered table takes rows fastest.
-        tallies, sightings = (
-            _rows(sorted(self._tallies.items()), _TALLY),
-            _rows(sorted(self._sightings.items()), _SIGHTING),
-        )
+        # In the order of their keys, in which a clustered table takes rows fastest, and sums are the same each time.
+        self._tallies = dict(sorted(self._tallies.items()))
+        tallies, sightings = _rows(self._tallies.items(), _TALLY), _rows(sorted(self._sightings.items()), _SIGHTING)
         store.add("tallies", tallies)
         store.add("kind_tallies", self._of_kinds())
         add_sums(store, tallies, sightings)
@@ -251,13 +261,16 @@ class _Counts:
             store.delete("activity", {"agent": row["agent"], "hour": row["hour"], "calls": ("<=", 0)})
 
     def _of_kinds(self) -> list[Row]:
-        found: dict[tuple[int, str], Row] = {}
-        for (signature, _, hour), held in sorted(self._tallies.items()):
-            kind = self.kinds[signature][0]
-            row = found.setdefault((hour, kind), {"hour": hour, "kind": kind, "n": 0, "duration_s": 0.0})
-            row["n"] = whole_in(row, "n") + int(held[0])
-            row["duration_s"] = number_in(row, "duration_s") + held[2]
-        return list(found.values())
+        found: dict[tuple[int, str], Sums] = {}
+        for (signature, _, hour), held in self._tallies.items():
+            key = hour, self.kinds[signature][0]
+            sums = found.get(key)
+            if sums is None:
+                found[key] = [held[0], held[2]]
+            else:
+                sums[0] += held[0]
+                sums[1] += held[2]
+        return _rows(found.items(), ("hour", "kind", "n", "duration_s"))
 
     def _session_row(self, session: str) -> Row:
         named, held = self._sessions[session]
@@ -281,15 +294,10 @@ _ACTIVITY = (
 )
 
 
-def _wasted(row: Row) -> tuple[int, float, float]:
-    """(tokens, seconds, USD) that a failure took, without the time in which a person was waited for. What analysis
-    added counts what it says was repeated: its own sums would count each call twice."""
-    held = row.get("context") if row.get("source") == DERIVED else row
-    of = held if isinstance(held, dict) else {}
-    step, duration_s = row.get("step"), number_in(of, "duration_s")
-    if isinstance(step, dict):
-        duration_s = own_s(text_in(step, "tool"), text_in(step, "head"), duration_s)
-    return whole_in(of, "tokens"), duration_s, number_in(of, "cost_usd")
+def _repeated(row: Row) -> _Amounts:
+    """What an outcome that analysis added says was repeated: its own amounts would count each call twice."""
+    said = row.get("context")
+    return whole_in(said, "tokens"), number_in(said, "duration_s"), number_in(said, "cost_usd")
 
 
 def _rows(sums: Iterable[tuple[tuple[str | int, ...], Sums]], names: Sequence[str]) -> list[Row]:
