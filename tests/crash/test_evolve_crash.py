@@ -207,7 +207,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
-@pytest.mark.parametrize(("seconds", "interrupts"), [(2.0, 1), (600.0, 2)])
+@pytest.mark.parametrize(("seconds", "interrupts"), [(6.0, 1), (600.0, 2)])
 def test_ctrl_c_once_lets_evaluations_end_and_twice_ends_them(
     tmp_path: Path, executor: str, seconds: float, interrupts: int
 ) -> None:

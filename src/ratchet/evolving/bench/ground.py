@@ -134,8 +134,21 @@ def _set_safe_path(value: str | None) -> None:
 
 class _SafeProcess(SpawnProcess):
     def start(self) -> None:
-        with _safe_path():
+        with _safe_path(), _uninterrupted():
             super().start()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let what is started here be born deaf to Ctrl-C, until `_begin`: it would die of it while it still imports."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _SafeContext(SpawnContext):
@@ -148,6 +161,8 @@ def _begin(safe_path: str | None) -> None:
     ever."""
     _set_safe_path(safe_path)
     signal.signal(signal.SIGINT, _not_ours)  # no SIG_IGN: agents would inherit it
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     driver = multiprocessing.parent_process()
     assert driver is not None
 
