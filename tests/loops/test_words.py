@@ -227,13 +227,51 @@ def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) ->
 @pytest.mark.parametrize("applied", [False, True])
 def test_a_person_goes_on_from_the_result_with_a_check_of_their_own(bench: Bench, applied: bool) -> None:
     held = passed(bench, Landing(to="apply") if applied else None)
-    more = TaskPlan(steps=(PlanStep(do="receipt", check=("python", "-c", RECEIPT)),))
+    more = TaskPlan(steps=(PlanStep(do="receipt", check=("python", "-c", RECEIPT)),), adds=True)
     solver = ScriptedSolver([{"shop.py": RIGHT}])
     ended = bench.book.follow(held.id, "no receipt", HealMeans(solver=solver, plan=more), landing=Landing(to="apply"))
     assert ended.status == "passed"
     assert (ended.id == held.id) is not applied
     assert (bench.project / "shop.py").read_text() == RIGHT
     assert "no receipt" in solver.jobs[0].task.instruction
+
+
+def test_a_follow_up_takes_a_step_back_and_writes_it_anew(home: Path, shop: Path) -> None:
+    """The whole plan is shown with what each check says now; what contradicts the person's words goes."""
+    euro = "from shop import receipt; assert receipt([200], 10) == '180.00 EUR', receipt([200], 10)"
+    plan = steps(("Take the discount off.", program(DISCOUNT)), ("Add a receipt.", program(RECEIPT)))
+    changed = reply(steps=[{"do": "The receipt names the currency.", "check": program(euro)}], beyond="", drop=[2, 3])
+    right = RIGHT.replace('f"total {total(prices, discount):.2f}"', 'f"{total(prices, discount):.2f} EUR"')
+    wish = "the receipt shall say 180.00 EUR, without the word total"
+    with ModelServer(plan, edit("", RIGHT), changed, edit("", right)) as server:
+        asked = ("run", "discount off, and a receipt", "--in", str(shop), "--solver", "model")
+        episode = ratchet(home, *asked, server=server).stdout.split("--resume ")[1].split()[0]
+        only = ratchet(home, "run", "--resume", episode, wish, "--plan-only", server=server)
+        told = server.asked[2].text
+        found = plan_of(only.stdout)
+        again = ratchet(home, "run", "--resume", episode, "--apply", server=server)
+    assert "2. Add a receipt. (" in told
+    assert told.count("passes now)") == 3
+    assert "Take the discount off." in told
+    own = ("What passed before still passes.",)  # which no planner drops
+    assert tuple(each.do for each in found.steps) == ("Take the discount off.", "The receipt names the currency.", *own)
+    assert "# dropped: Add a receipt." in only.stdout
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert (shop / "shop.py").read_text() == right
+
+
+def test_a_step_that_a_person_takes_back_no_longer_keeps_the_rest_from_passing(home: Path, shop: Path) -> None:
+    plan = steps(("Take the discount off.", program(DISCOUNT)), ("Add a receipt.", program(RECEIPT)))
+    off, nothing = edit("", SHOP.replace(*HALF)), edit("", SHOP.replace(*HALF))
+    with ModelServer(plan, off, nothing, nothing, nothing, nothing, reply(steps=[], beyond="", drop=[2])) as server:
+        words = ("run", "discount off, and a receipt", "--in", str(shop), "--solver", "model", "--attempts", "2")
+        ran = ratchet(home, *words, server=server)
+        assert ran.returncode == 1, ran.stdout + ran.stderr
+        episode = ran.stdout.split("episodes show ")[1].split()[0]
+        again = ratchet(home, "run", "--resume", episode, "leave the receipt out", "--apply", server=server)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "dropped  Add a receipt." in again.stdout
+    assert (shop / "shop.py").read_text() == SHOP.replace(*HALF)
 
 
 def test_a_coding_agent_plans_where_it_is_the_hands(home: Path, shop: Path) -> None:

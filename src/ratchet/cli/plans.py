@@ -53,7 +53,7 @@ class Planned:
                 raise UsageError(f"{self.file} is no text: {error}") from error
         if check is None or not instruction:
             return None
-        return TaskPlan(steps=(PlanStep(do=instruction, check=argv_of(check)),))
+        return TaskPlan(steps=(PlanStep(do=instruction, check=argv_of(check)),), adds=True)
 
     def shown(self, as_json: bool) -> Callable[[TaskPlan], TaskPlan | None]:
         """Show a plan before anything is done; return it, as edited, or None to leave it at that."""

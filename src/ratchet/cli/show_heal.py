@@ -54,9 +54,12 @@ def plan(made: TaskPlan) -> None:
         if not each.check:
             out.print("      for you: nothing in a sandbox can do it, or see that it is done", style="yellow")
             continue
-        line = Styled("      ").append(plain(f"`{check_text(each.check)}`", 240), "dim")
+        command = check_text(each.check).replace("\n", "\\n")  # on one line a remark would swallow what follows it
+        line = Styled("      ").append(plain(f"`{command}`", 240), "dim")
         said = f"{each.now} now{': ' + each.said if each.said else ''}"
         out.print(line.append(" ").append(plain(said, 200), "red" if each.now == "fails" else "green"), soft_wrap=True)
+    for each in made.dropped:
+        out.print(Styled("  dropped  ", "yellow").append(plain(each.do, 200), "default"), soft_wrap=True)
     if made.beyond:
         out.print(Styled("  beyond   ", "yellow").append(plain(made.beyond, 400), "default"), soft_wrap=True)
 

@@ -93,6 +93,9 @@ class HealLoop:
             return self._episode
         while (stop := self._why_stop()) is None:
             base, failure = self._best()
+            if failure.passed:
+                self._take(base)
+                continue
             lessons = self._retrieve(failure)
             attempt, proposed = self._execute(base, failure, lessons)
             self._judge(attempt, proposed, failure)
@@ -259,6 +262,16 @@ class HealLoop:
             if verdict.passed
             else clean("; ".join(filter(None, (solved.reason, verdict.reason, _effect(failure, verdict)))), 1_000),
         )
+
+    def _take(self, base: int) -> None:
+        """Make files that were made before the result: what failed there is no part of the plan any more."""
+        ground, held = self._ground, next(each for each in self._episode.attempts if each.n == base)
+        n = 1 + max(each.n for each in episodes.attempts(ground.store, self._episode.id, dropped=True))
+        again = replace(held, n=n, status="running", base=base, started_at=time.time(), reason="", score=1.0)
+        episodes.keep(ground.store, again, "started", task=self._episode.task.id, folder=self._episode.task.folder)
+        kept = self._keep(n, episodes.checkpoint(ground.store, self._episode.id, base).changes)
+        self._verdicts[n] = self._verdicts[base]
+        self._close(replace(again, checkpoint=kept.token), "passed", reason="")
 
     def _keep(self, n: int, changes: tuple[FileChange, ...]) -> Checkpoint:
         """Bring the workspace to the untouched project with these changes and nothing else; a way back to that."""

@@ -188,7 +188,7 @@ class TaskWorkers:
         """Run its episode, or go on with it where another server died. One that has ended already is not run again."""
         book, work = self._book(), task.work
         how = task.resumed or Resumption(plan=work.plan, plan_only=work.plan_only)
-        plan = TaskPlan(steps=how.plan) if how.plan else None
+        plan = TaskPlan(steps=how.plan, adds=how.adds) if how.plan else None
         means = replace(means, plan=plan, shown=_left_at_that if how.plan_only else means.shown)
         try:
             held = book.show(task.episode)

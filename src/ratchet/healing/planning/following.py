@@ -36,9 +36,7 @@ def planned(
     except Refused as error:
         episodes.write(store, held, "ended", status="refused", reason=str(error), ended_at=time.time())
         raise
-    before = () if given is not None and not held.since and not held.wish else held.task.steps
-    steps = (*before, *plan.steps)
-    task = replace(held.task, steps=steps, check=combined(steps), beyond=plan.beyond)
+    task = replace(held.task, steps=plan.steps, check=combined(plan.steps), beyond=plan.beyond)
     budget = held.budget
     if not held.since:  # each step may take as many attempts as one task
         budget = replace(budget, attempts=budget.attempts * max(1, sum(each.now == "fails" for each in plan.steps)))

@@ -29,6 +29,10 @@ class TaskPlan:
     """What of the task nobody looks at, and why; "" for nothing."""
     by: str = ""
     """Who planned: a model's name, a program's, or "" for the project's own files."""
+    adds: bool = False
+    """Whether the steps of an earlier plan stay, and these come after them; else this is the whole plan."""
+    dropped: tuple[PlanStep, ...] = ()
+    """Steps of an earlier plan that are not in this one."""
 
     @property
     def checked(self) -> tuple[PlanStep, ...]:
@@ -50,6 +54,7 @@ def check_text(check: Sequence[str]) -> str:
 def plan_text(plan: TaskPlan) -> str:
     """The plan as TOML, to be read by `plan_of`."""
     lines = [_HEAD if all(each.check for each in plan.steps) else _HEAD + _FOR_A_PERSON]
+    lines += [f"# dropped: {one_line(each.do)}\n" for each in plan.dropped]
     if plan.beyond:
         lines.append(f"beyond = {_quoted(plan.beyond)}\n")
     for each in plan.steps:

@@ -39,6 +39,8 @@ class ProposedPlan:
 
     steps: tuple[ProposedStep, ...]
     beyond: str = ""
+    drop: tuple[int, ...] = ()
+    """Numbers, from 1, of the steps of an earlier plan that the words take back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +149,7 @@ class AgentPlanner:
         return PlannerAnswer(plan=plan, problem=problem)
 
 
-_SHAPE = '{"steps": [{"do": "...", "check": "a command"}], "beyond": "..."}'
+_SHAPE = '{"steps": [{"do": "...", "check": "a command"}], "beyond": "...", "drop": []}'
 
 
 def _plan_in(found: Json) -> ProposedPlan | None:
@@ -160,8 +162,12 @@ def _plan_in(found: Json) -> ProposedPlan | None:
         if not isinstance(do, str) or not isinstance(check, str):
             return None
         made.append(ProposedStep(do=do, check=check))
-    beyond = found.get("beyond")
-    return ProposedPlan(steps=tuple(made), beyond=beyond if isinstance(beyond, str) else "")
+    beyond, drop = found.get("beyond"), found.get("drop")
+    return ProposedPlan(
+        steps=tuple(made),
+        beyond=beyond if isinstance(beyond, str) else "",
+        drop=tuple(n for n in drop if type(n) is int) if isinstance(drop, list) else (),
+    )
 
 
 def planner_of(

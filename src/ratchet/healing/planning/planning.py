@@ -45,6 +45,10 @@ _FRAME = re.compile(r'^  File "([^"\n]{1,400})", line \d', re.MULTILINE)
 _NO_MODULE = re.compile(r"No module named '([A-Za-z_][\w.]{0,200})'")
 _FILE = re.compile(r"(?!/|\.\./)[\w@%+./-]{1,200}\.\w{1,8}")
 KEEP_PASSING = "What passed before still passes."
+_FOLLOWING = (
+    "These steps stay: write none of them again. Where the person takes one back, or wants what its check forbids, put "
+    "its number into `drop`; one that is to be different is dropped and written anew."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +69,12 @@ class PlanGround:
 
 @dataclass(slots=True)
 class _AsItIs:
-    """The project as it is: its own check, what that says now, and the diff of what was done before."""
+    """The project as it is: its own check, what that says now, the steps of an earlier plan with what theirs say now,
+    and the diff of what was done for them."""
 
     own: OwnCheck | None
     now: Verdict | None
+    before: tuple[PlanStep, ...]
     shown: str
 
 
@@ -81,13 +87,19 @@ class Planning:
         self._token = ground.workspace.checkpoint()
         own = own_check(Path(episode.task.folder))
         now = None if own is None else self._try(PlanStep(do="", check=own.argv))
-        self._seen = _AsItIs(own=own, now=now, shown=shown)
+        before = tuple(self._tried(each)[0] for each in episode.task.steps)
+        self._seen = _AsItIs(own=own, now=now, before=before, shown=shown)
 
     def given(self, plan: TaskPlan) -> TaskPlan:
-        """A person's own plan, with what each check does now. Raises Refused where nothing fails."""
+        """A person's own plan, with what each check does now. Raises Refused where nothing fails, unless a step of an
+        earlier plan was all that kept its result from passing."""
         tried = [self._tried(each) for each in plan.steps]
-        found = self._with_own(replace(plan, steps=tuple(step for step, _ in tried)))
-        if not any(each.now == "fails" for each in found.steps):
+        steps = tuple(step for step, _ in tried)
+        if plan.adds:
+            steps = (*(each for each in self._seen.before if not _among(each, steps)), *steps)
+        found = self._with_own(replace(plan, steps=steps, adds=False))
+        found = replace(found, dropped=tuple(each for each in self._seen.before if not _among(each, found.steps)))
+        if not any(each.now == "fails" for each in found.steps) and not self._settled(found):
             said = [wrong or f"`{check_text(step.check)}`" for step, wrong in tried if step.check]
             named = ", ".join(said) or "none has a check"
             raise Refused(f"nothing that the plan checks fails on the files as they are: {named}; name one that fails")
@@ -162,7 +174,8 @@ class Planning:
             copy.close()
 
     def _held(self, answer: PlannerAnswer, by: str) -> tuple[TaskPlan | None, list[str]]:
-        """The steps of an answer that hold, and what is wrong with the others; None where no check fails now."""
+        """The steps of an answer that hold, with those of an earlier plan that it leaves, and what is wrong with the
+        others; None where no check fails now."""
         if answer.plan is None:
             return None, [answer.problem or "it holds no steps"]
         steps, objections = [], []
@@ -176,21 +189,34 @@ class Planning:
                 objections.append(wrong)
             elif step.do or step.check:
                 steps.append(step)
-        if not any(each.now == "fails" for each in steps):
+        steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
+        found = self._changed(steps, answer.plan.drop)
+        found = replace(found, beyond=_beyond(answer.plan, objections), by=by)
+        if not any(each.now == "fails" for each in steps) and (answer.plan.steps or not self._settled(found)):
             none = "none of the checks fails now, so none shows that there is something to do"
             return None, [*objections, none]
-        steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
-        return TaskPlan(steps=tuple(steps), beyond=_beyond(answer.plan, objections), by=by), objections
+        return found, objections
+
+    def _changed(self, new: Sequence[PlanStep], drop: Sequence[int]) -> TaskPlan:
+        """The earlier plan without the steps of these numbers, and with the new ones in the place of the first of them,
+        else at its end. The project's own tests stay: only a person's plan may leave out some that fail."""
+        before, own = self._seen.before, self._seen.own
+        gone = [n for n, each in enumerate(before, 1) if n in drop and not (own is not None and each.check == own.argv)]
+        at = gone[0] - 1 if gone else len(before)
+        kept = [(n, each) for n, each in enumerate(before) if n + 1 not in gone]
+        return TaskPlan(
+            steps=(*(each for n, each in kept if n < at), *new, *(each for n, each in kept if n >= at)),
+            dropped=tuple(before[n - 1] for n in gone),
+        )
+
+    def _settled(self, plan: TaskPlan) -> bool:
+        """Tell whether nothing is left to do, since a step was dropped from what was begun: its result may pass."""
+        return bool(self._episode.since and plan.dropped and plan.checked)
 
     def _with_own(self, plan: TaskPlan) -> TaskPlan:
         """The plan, and the project's own check where that passes: nothing may be broken on the way."""
         own, now = self._seen.own, self._seen.now
-        if (
-            own is None
-            or now is None
-            or not now.passed
-            or any(each.check == own.argv for each in (*self._episode.task.steps, *plan.steps))
-        ):
+        if own is None or now is None or not now.passed or any(each.check == own.argv for each in plan.steps):
             return plan
         at = len(plan.steps) - next((n for n, each in enumerate(reversed(plan.steps)) if each.check), 0)
         kept = PlanStep(do=KEEP_PASSING, check=own.argv, now="passes")
@@ -284,10 +310,8 @@ class Planning:
         files = survey.shown(self._ground.workspace, order, said, room, may_change=may)
         parts = [] if plainly else ["# Files\n" + quoted("\n".join(paths[:_PATHS_SHOWN]))]
         parts += [f"# {each.path}\n{quoted(each.text)}" for each in files]
-        if episode.task.steps and not plainly:
-            done = "\n".join(f"- {each.do} (`{check_text(each.check)}`)" for each in episode.task.steps)
-            first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
-            parts.append(f"# What was done before\n{first}{done}\n{quoted(cap(seen.shown, _DIFF_SHOWN))}")
+        if seen.before and not plainly:
+            parts.append(f"# The plan so far\n{self._so_far()}\n{_FOLLOWING}")
         if seen.own is not None and not plainly:
             state = "passes now" if not said else f"fails now:\n{quoted(output_excerpt(said, room // 5))}"
             parts.append(f"# The project's own check: `{seen.own.text}` {state}")
@@ -299,6 +323,20 @@ class Planning:
         if plainly:
             parts.append("Write the program: `from ... import ...` what it needs, then assert what the person says.")
         return "\n\n".join(parts)
+
+    def _so_far(self) -> str:
+        episode, seen = self._episode, self._seen
+        first = "" if episode.wish == episode.task.instruction else f"Asked for first: {episode.task.instruction}\n"
+        steps = "\n".join(
+            f"{n}. {each.do} " + (f"(`{check_text(each.check)}` {each.now} now)" if each.check else "(for a person)")
+            for n, each in enumerate(seen.before, 1)
+        )
+        return f"{first}{steps}\nWhat was changed for it:\n{quoted(cap(seen.shown, _DIFF_SHOWN))}"
+
+
+def _among(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
+    """Tell whether a step is one of these: by its check, one for a person by its words."""
+    return any(each.check == step.check and (step.check or each.do == step.do) for each in steps)
 
 
 def _step_of(do: str, check: str) -> PlanStep:

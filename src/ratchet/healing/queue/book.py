@@ -123,6 +123,7 @@ class TaskQueue:
         task_id: str,
         words: str = "",
         *,
+        check: Sequence[str] = (),
         plan: Sequence[PlanStep] = (),
         solver: str = "",
         plan_only: bool = False,
@@ -131,7 +132,8 @@ class TaskQueue:
         by: str = "",
     ) -> QueuedTask:
         """Queue a task, or an episode of the command line, to go on where it ended: to carry out its plan, or with what
-        is still wrong in words, as `ratchet run --resume ID "words"` does. `allowed` is asked about its folder.
+        is still wrong in words, as `ratchet run --resume ID "words"` does; `check` is the one of these words, `plan` a
+        whole plan in place of the one that there is. `allowed` is asked about its folder.
 
         Raises NotFound, UsageError, Conflict, and Refused while it is under way or has nothing to go on with.
         """
@@ -148,13 +150,14 @@ class TaskQueue:
         how = Resumption(
             words=words,
             heard=len(held.task.instruction),
-            plan=tuple(plan),
+            plan=(PlanStep(do=words, check=tuple(check)),) if check else tuple(plan),
+            adds=bool(check),
             plan_only=plan_only,
             solver=solver or held.asked or held.solver,
             budget=budget or task.work.budget,
         )
         _check_solver(how.solver)
-        _check_plan(plan)
+        _check_plan(how.plan)
         anew = bool(words) and held.applied == "apply"  # its files are the project's: it goes on as a new episode
         earlier = (*task.earlier, held.id) if anew else task.earlier
         return queueing.resume(self._store(), replace(task, episode="" if anew else held.id, earlier=earlier), how)

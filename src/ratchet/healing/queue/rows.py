@@ -69,6 +69,8 @@ class Resumption:
     heard: int = 0
     """Characters of the episode's instruction before these words: one that is longer has heard them."""
     plan: tuple[PlanStep, ...] = ()
+    adds: bool = False
+    """Whether these steps come after those that there are; else they are the whole plan."""
     plan_only: bool = False
     solver: str = ""
     budget: Budget = field(default_factory=Budget)

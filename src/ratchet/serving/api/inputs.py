@@ -269,7 +269,9 @@ class ResumedTask(Strict):
     check: Annotated[str, Field(min_length=1, max_length=10_000)] | list[Name] | None = Field(
         None, description="The command that shows what the words say, and fails now; made of them unless given."
     )
-    plan: Annotated[list[NewStep], Field(max_length=12)] = Field(default_factory=list, description="See NewTask.")
+    plan: Annotated[list[NewStep], Field(max_length=12)] = Field(
+        default_factory=list, description="A whole plan, in place of the earlier one."
+    )
     plan_only: bool = Field(False, description="End with the plan once more.")
     solver: Annotated[str, Field(max_length=2_000, description="With words: another one than before.")] = ""
     attempts: Annotated[int, Field(ge=1, le=1_000), _WHOLE] = 5

@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 from pydantic import Field, RootModel
 
 from ratchet.failures.redaction.text import redact
-from ratchet.healing.episode import Budget, PlanStep
+from ratchet.healing.episode import Budget
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.queue.book import TaskDetail
 from ratchet.healing.queue.rows import Work
@@ -94,7 +94,7 @@ class TaskTools:
         task = self._runtime.tasks.resume(
             id,
             words,
-            plan=(PlanStep(do=words, check=argv_of(check)),) if check.strip() else (),
+            check=argv_of(check) if check.strip() else (),
             solver=solver,
             plan_only=plan_only,
             allowed=self._place.allowed,

@@ -187,13 +187,11 @@ def retry(task_id: str, held: Shared, caller: Runs) -> Response:
 def resume(task_id: str, asked: inputs.ResumedTask, held: Shared, caller: Runs) -> Response:
     """Go on with a task where it ended, or with an episode of the command line: carry out its plan, or mend what is
     still wrong in words. As `ratchet run --resume ID`."""
-    plan = _steps(asked.plan)
-    if asked.check is not None:
-        plan = (PlanStep(do=asked.words, check=_argv(asked.check)),)
     found = held.runtime.tasks.resume(
         task_id,
         asked.words,
-        plan=plan,
+        check=() if asked.check is None else _argv(asked.check),
+        plan=_steps(asked.plan),
         solver=asked.solver,
         plan_only=asked.plan_only,
         budget=_budget(asked),
