@@ -14,6 +14,7 @@ from ratchet.sandbox.environments import SETTINGS, VENV_NAMES
 _MODULE = re.compile(r"No module named '?([A-Za-z_]\w*)")
 _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.MULTILINE)
 _FIXTURE = re.compile(r"fixture '(mocker|benchmark|httpx_mock|requests_mock|freezer|faker|snapshot)' not found")
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*(\S.*?)\s*$", re.MULTILINE)
 _DECLARED = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "requirements*.txt",
              "requirements/*.txt", "*requirements.txt")  # fmt: skip
 _SAME = 0.8  # similarity from which an unknown name is a misspelt known one
@@ -37,7 +38,20 @@ def missing(verdict: Verdict, project: Path) -> str:
         return _told(f"the plugin that knows {found[1]}", f"pytest-{word}", project)
     if found := _FIXTURE.search(text):
         return _told(f"fixture {found[1]!r}", _DISTRIBUTIONS.get(found[1], f"pytest-{found[1]}"), project)
+    for path in _submodules(project):
+        if f"{path}/" in text and not _holds_anything(project / path):
+            how = f"git submodule update --init {path}"
+            return f"dependency_missing: {path}, a git submodule that is not checked out; {how}"
     return ""
+
+
+def _submodules(project: Path) -> list[str]:
+    held = project / ".gitmodules"
+    return _SUBMODULE.findall(held.read_text(errors="replace")) if held.is_file() else []
+
+
+def _holds_anything(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _told(what: str, distribution: str, project: Path) -> str:

@@ -57,6 +57,16 @@ def test_what_the_project_holds_or_misspells_is_a_fault_of_the_program(project: 
     assert missing(said(output), project) == ""
 
 
+def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
+    (project / ".gitmodules").write_text('[submodule "cases"]\n\tpath = tests/cases\n\turl = https://example.org/cases\n')
+    failed = said("E   FileNotFoundError: [Errno 2] No such file or directory: '/work/tests/cases/list.txt'")
+    assert missing(failed, project).endswith("; git submodule update --init tests/cases")
+    (project / "tests" / "cases").mkdir(parents=True)
+    assert missing(failed, project)
+    (project / "tests" / "cases" / "other.txt").write_text("")
+    assert missing(failed, project) == ""
+
+
 def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
     (project / ".venv").mkdir()
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
