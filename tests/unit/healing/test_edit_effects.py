@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,42 @@ def kept(items, extra=None):
 """
 
 
+def traced(
+    path: Path, source: str, probes: Sequence[Probe], call: Callable[[dict[str, Any]], object]
+) -> tuple[EffectTracer, dict[str, Any], object]:
+    """Look at these probes of a file while something is called in it, as one test."""
+    path.write_text(source)
+    space: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), space)
+    tracer, answer = EffectTracer([(str(path), each) for each in probes]), None
+    tracer.taken("")
+    tracer.start()
+    try:
+        answer = call(space)
+    except TypeError:
+        pass
+    finally:
+        tracer.stop()
+    tracer.taken("test")
+    return tracer, space, answer
+
+
+def probed(source: str, places: Sequence[tuple[int, int, str]]) -> list[Probe]:
+    """The probes that there are for some edits: (start, end, text)."""
+    prober = Prober(Program("odd.py", source.encode()))
+    found = [
+        prober.probe(
+            SourceEdit(
+                path="odd.py", start=start, end=end, text=text, family="x", lines=(line, line), shape="",
+                function="looked", before=source[start:end],
+            )
+        )
+        for start, end, text in places
+        for line in [1 + source[:start].count("\n")]
+    ]  # fmt: skip
+    return [each for each in found if each is not None]
+
+
 def looked_at(folder: Path, call: str) -> dict[str, str]:
     """New text -> "vain" or "felt", for the edits that a look can tell of while `call` runs as a test."""
     path = folder / "kept.py"
@@ -37,18 +73,7 @@ def looked_at(folder: Path, call: str) -> dict[str, str]:
     probes: list[tuple[SourceEdit, Probe]] = [
         (edit, probe) for edit in edits(program, lambda _: True) if (probe := prober.probe(edit)) is not None
     ]
-    tracer = EffectTracer([(str(path), probe) for _, probe in probes])
-    space: dict[str, object] = {}
-    exec(compile(SOURCE, str(path), "exec"), space)
-    tracer.taken("")
-    tracer.start()
-    try:
-        eval(call, space)
-    except TypeError:
-        pass
-    finally:
-        tracer.stop()
-    tracer.taken("test")
+    tracer, *_ = traced(path, SOURCE, [probe for _, probe in probes], lambda space: eval(call, space))
     seen = tracer.seen()["vain"]
     assert isinstance(seen, dict)
     vain = set(seen["test"])
@@ -158,57 +183,26 @@ ATTACK = """\
 CALLED = []
 
 
+def noting(name, answer):
+    def noted(*arguments):
+        CALLED.append(name)
+        return answer
+
+    return noted
+
+
 class Odd:
     def __init__(self, numbers):
         self.rows = (number for number in numbers)
         self.lines = iter(numbers)
 
-    def __getattr__(self, name):
-        CALLED.append(name)
-        return 1
-
-    def __eq__(self, other):
-        CALLED.append("__eq__")
-        return True
-
     __hash__ = None
+    gone = property(noting("gone", 0))
 
-    def __bool__(self):
-        CALLED.append("__bool__")
-        return True
 
-    def __len__(self):
-        CALLED.append("__len__")
-        return 3
-
-    def __iter__(self):
-        CALLED.append("__iter__")
-        return iter([1, 2])
-
-    def __getitem__(self, at):
-        CALLED.append("__getitem__")
-        return at
-
-    def __contains__(self, one):
-        CALLED.append("__contains__")
-        return True
-
-    def __add__(self, other):
-        CALLED.append("__add__")
-        return self
-
-    def __lt__(self, other):
-        CALLED.append("__lt__")
-        return True
-
-    def __str__(self):
-        CALLED.append("__str__")
-        return "odd"
-
-    @property
-    def gone(self):
-        CALLED.append("gone")
-        return 0
+for name, answer in {"getattr": 1, "eq": True, "bool": True, "len": 3, "iter": iter([1]), "getitem": 0,
+                     "contains": True, "add": 1, "lt": True, "str": "odd"}.items():
+    setattr(Odd, f"__{name}__", noting(name, answer))
 
 
 class Meta(type):
@@ -247,73 +241,36 @@ ATTACKS = [
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_a_look_runs_nothing_of_the_program_and_uses_nothing_up(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "odd.py"
-    path.write_text(ATTACK)
-    program = Program("odd.py", ATTACK.encode())
-    prober = Prober(program)
     whole = ATTACK.index("held = [odd]") + len("held = ")
-    asked = ATTACK.index("[here, *odd")
-    line = 1 + ATTACK[:asked].count("\n")
-    places = [(whole, whole + len("[odd]"), line - 2), (asked + 1, asked + 5, line)]
-    case = ATTACK.index("    return [here")
-    new = [(start, end, text, at) for start, end, at in places]
-    new += [(case, case, f"    if {text}:\n        return 1\n", line)]
-    probes: list[tuple[str, Probe]] = []
-    for start, end, added, at in new:
-        edit = SourceEdit(
-            path="odd.py", start=start, end=end, text=added, family="x", lines=(at, at), shape="", function="looked",
-            before=ATTACK[start:end],
-        )  # fmt: skip
-        if (probe := prober.probe(edit)) is not None:
-            probes.append((str(path), probe))
+    asked, case = ATTACK.index("[here, *odd"), ATTACK.index("    return [here")
+    places = [(whole, whole + len("[odd]"), text), (asked + 1, asked + 5, text)]
+    probes = probed(ATTACK, [*places, (case, case, f"    if {text}:\n        return 1\n")])
     assert probes
-    space: dict[str, Any] = {}
-    exec(compile(ATTACK, str(path), "exec"), space)
-    tracer = EffectTracer(probes)
-    arguments = space["Odd"]([1, 2]), space["Made"](), space["Count"](1)
-    tracer.taken("")
-    tracer.start()
-    try:
-        answer = space["looked"](*arguments)
-    finally:
-        tracer.stop()
+
+    def call(space: dict[str, Any]) -> object:
+        return space["looked"](space["Odd"]([1, 2]), space["Made"](), space["Count"](1))
+
+    _, space, answer = traced(tmp_path / "odd.py", ATTACK, probes, call)
     assert space["CALLED"] == []
     assert answer == [1, 1, 2, 1, 2]
 
 
 def test_a_look_goes_on_after_code_that_it_did_not_enter(tmp_path: Path) -> None:
-    path = tmp_path / "odd.py"
     source = (
         "class Odd:\n    @property\n    def gone(self):\n        return 0\n\n\n"
         "def looked(odd, number):\n    first = odd.gone\n    return number\n"
     )
-    path.write_text(source)
-    prober = Prober(Program("odd.py", source.encode()))
-    found: list[tuple[str, Probe]] = []
-    for old, text, line in [("odd.gone", "odd.gone + 0", 8), ("number", "number + 0", 9), ("number", "number + 1", 9)]:
-        start = source.rindex(old)
-        edit = SourceEdit(
-            path="odd.py", start=start, end=start + len(old), text=text, family="x", lines=(line, line), shape="",
-            function="looked", before=old,
-        )  # fmt: skip
-        probe = prober.probe(edit)
-        assert probe is not None
-        found.append((str(path), probe))
-    space: dict[str, Any] = {}
-    exec(compile(source, str(path), "exec"), space)
-    tracer = EffectTracer(found)
-    tracer.taken("")
-    tracer.start()
-    try:
-        space["looked"](space["Odd"](), 4)
-    finally:
-        tracer.stop()
-    tracer.taken("test")
+    first, last = source.index("odd.gone"), source.rindex("number")
+    after = last + len("number")
+    probes = probed(
+        source, [(first, first + 8, "odd.gone + 0"), (last, after, "number + 0"), (last, after, "number + 1")]
+    )
+    assert len(probes) == 3
+    tracer, *_ = traced(tmp_path / "odd.py", source, probes, lambda space: space["looked"](space["Odd"](), 4))
     assert tracer.seen() == {"vain": {"test": [1]}}
 
 
 def test_a_class_body_is_not_looked_at_whose_names_lie_in_a_mapping_of_the_program(tmp_path: Path) -> None:
-    path = tmp_path / "odd.py"
     source = (
         "ASKED = []\n\n\nclass Names(dict):\n    def __iter__(self):\n        ASKED.append('iter')\n"
         "        return super().__iter__()\n\n    def keys(self):\n        ASKED.append('keys')\n"
@@ -321,24 +278,8 @@ def test_a_class_body_is_not_looked_at_whose_names_lie_in_a_mapping_of_the_progr
         "class Meta(type):\n    @classmethod\n    def __prepare__(cls, name, bases):\n        return Names()\n\n\n"
         "def looked():\n    class Made(metaclass=Meta):\n        size = 3\n        other = size\n\n    return Made\n"
     )
-    path.write_text(source)
-    prober = Prober(Program("odd.py", source.encode()))
-    start, line = source.rindex("size"), source[: source.rindex("size")].count("\n") + 1
-    edit = SourceEdit(
-        path="odd.py", start=start, end=start + 4, text="size + 1", family="x", lines=(line, line), shape="",
-        function="looked", before="size",
-    )  # fmt: skip
-    probe = prober.probe(edit)
-    assert probe is not None
-    space: dict[str, Any] = {}
-    exec(compile(source, str(path), "exec"), space)
-    space["looked"]()
-    asked = [*space["ASKED"]]
-    tracer = EffectTracer([(str(path), probe)])
-    tracer.taken("")
-    tracer.start()
-    try:
-        space["looked"]()
-    finally:
-        tracer.stop()
-    assert space["ASKED"] == asked * 2
+    start = source.rindex("size")
+    probes = probed(source, [(start, start + 4, "size + 1")])
+    assert probes
+    found = [traced(tmp_path / "odd.py", source, each, lambda space: space["looked"]())[1] for each in ([], probes)]
+    assert found[0]["ASKED"] == found[1]["ASKED"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
@@ -18,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .program import Program, SourceEdit
-from .tracing import Trace, naming
+from .tracing import FrameTracer, Trace
 
 _VISITS = 400  # of one edit in one test, after which it is what it was so far
 _EVENTS = 150_000  # lines of one test
@@ -181,11 +180,11 @@ class Prober:
         return False
 
 
-class EffectTracer:
-    """Evaluates probes, each with its file, while tests run, by `sys.settrace`."""
+class EffectTracer(FrameTracer):
+    """Evaluates probes, each with its file, while tests run."""
 
     def __init__(self, probes: Sequence[tuple[str, Probe]]) -> None:
-        self._name = naming({file for file, _ in probes})
+        super().__init__({file for file, _ in probes})
         self._probes = [probe for _, probe in probes]
         self._at: dict[str, dict[int, list[int]]] = {}
         for number, (file, probe) in enumerate(probes):
@@ -195,13 +194,6 @@ class EffectTracer:
         self._felt: set[int] = set()
         self._events = 0
         self._vain: dict[str, list[int]] = {}
-
-    def start(self) -> None:
-        threading.settrace(self._on_call)
-        sys.settrace(self._on_call)
-
-    def stop(self) -> None:
-        sys.settrace(None)
 
     def taken(self, test: str) -> dict[str, list[int]]:
         """Begin anew with the next test. No lines are told."""

@@ -36,11 +36,28 @@ def naming(files: Collection[str]) -> Callable[[str], str]:
     return name_of
 
 
-class Tracer:
-    """Looks at the frames of some files, by `sys.settrace`."""
+class FrameTracer:
+    """Looks at the frames of some files, in all threads that start meanwhile, by `sys.settrace`."""
 
     def __init__(self, files: Collection[str]) -> None:
         self._name = naming(files)
+
+    def start(self) -> None:
+        threading.settrace(self._on_call)
+        sys.settrace(self._on_call)
+
+    def stop(self) -> None:
+        sys.settrace(None)
+
+    def _on_call(self, frame: FrameType, event: str, argument: object) -> Trace | None:
+        raise NotImplementedError
+
+
+class Tracer(FrameTracer):
+    """Keeps the lines that each test runs, the types of variables, and the calls by tests."""
+
+    def __init__(self, files: Collection[str]) -> None:
+        super().__init__(files)
         self._now: dict[str, dict[int, int]] = {}
         self._types: dict[tuple[str, str], dict[str, set[str]]] = {}
         self._returns: dict[CodeType, int] = {}
@@ -49,13 +66,6 @@ class Tracer:
         self._called: dict[tuple[str, str], int] = {}
         self._pickled = 0
         self._events, self._ends = 0, _EVENTS_OF_A_TEST
-
-    def start(self) -> None:
-        threading.settrace(self._on_call)
-        sys.settrace(self._on_call)
-
-    def stop(self) -> None:
-        sys.settrace(None)
 
     def taken(self, test: str) -> dict[str, list[int]]:
         """The lines that were run since the last call, by file, in the order in which each was run last: by a test, ""
@@ -68,8 +78,9 @@ class Tracer:
         return {file: sorted(lines, key=lines.__getitem__) for file, lines in held.items()}
 
     def seen(self) -> dict[str, object]:
-        """Plain JSON: types by file and function, calls from tests."""
+        """Plain JSON: types by file and function, calls from tests, and where these import from."""
         return {
+            "path": sys.path,
             "types": [
                 [file, function, {name: sorted(kinds) for name, kinds in found.items()}]
                 for (file, function), found in self._types.items()
