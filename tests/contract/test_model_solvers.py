@@ -434,7 +434,7 @@ def test_auto_takes_the_cheap_proposal_and_says_so(workspace: Workspace) -> None
     cheap = Scripted("repair", Solved(status="proposed", candidates=3, note="template 7"), FIXED)
     dear = Scripted("model", Solved(status="proposed"))
     solved = auto.AutoSolver(cheap, dear).solve(job_on(workspace))
-    assert (solved.note, solved.candidates, dear.asked) == ("by repair; template 7", 3, [])
+    assert (solved.by, solved.note, solved.candidates, dear.asked) == ("repair", "template 7", 3, [])
     assert cheap.asked[0].purse.seconds_left() < 21
 
 
@@ -446,7 +446,7 @@ def test_auto_asks_the_dear_one_on_clean_files_once_the_cheap_one_has_nothing_mo
     solver = auto.AutoSolver(cheap, dear)
     solved = solver.solve(job_on(workspace, notes=notes))
     assert workspace.diff() == []
-    assert (solved.candidates, solved.note) == (51, "by model after 50 candidates of repair; asked x")
+    assert (solved.by, solved.candidates, solved.note) == ("model", 51, "after 50 candidates of repair; asked x")
     assert "asking model" in notes[0]
     assert dear.asked[0].hints == (found,)
     solver.solve(job_on(workspace))

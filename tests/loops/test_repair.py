@@ -348,3 +348,34 @@ def test_what_breaks_a_test_beside_the_failing_one_is_no_answer(sandbox: Sandbox
     found = searched(sandbox, written(tmp_path / "p", files), check=check)
     assert b"if key not in event" in files_of(found.patches[0])["stamps.py"]
     assert all(b"if 'at' in event" not in files_of(each)["stamps.py"] for each in found.patches)
+
+
+SPLIT = (
+    "def parts(items, most=None):\n"
+    '    """The items, in lists.\n\n    >>> parts([1, 2])\n    [[1], [2]]\n    """\n'
+    "    if most is not None:\n        most = int(most)\n        if most == 0:\n            return [[items]]\n"
+    "    return [[each] for each in items] if most is None else [items]\n"
+)
+
+
+def test_an_example_in_a_docstring_that_came_out_as_told_has_to_after_an_edit(sandbox: Sandbox, tmp_path: Path) -> None:
+    test = "from split import parts\n\n\ndef test_none():\n    assert parts([1, 2], 0) == [[1, 2]]\n"
+    found = searched(sandbox, written(tmp_path / "p", {"split.py": SPLIT, "test_split.py": test}))
+    texts = [files_of(each)["split.py"] for each in found.patches]
+    assert texts
+    assert not any(b"if most is None:" in each for each in texts), "int(None) breaks the example"
+    plain = SPLIT.replace(">>> ", "")
+    found = searched(sandbox, written(tmp_path / "q", {"split.py": plain, "test_split.py": test}))
+    assert any(b"if most is None:" in files_of(each)["split.py"] for each in found.patches), "no example, no objection"
+
+
+def test_arguments_of_a_class_that_lies_beside_the_tests_are_varied(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "shop/prices.py": "def total(basket):\n    return basket.price - basket.count\n",
+        "tests/baskets.py": "class Basket:\n    def __init__(self, price, count):\n"
+        "        self.price, self.count = price, count\n",
+        "tests/test_prices.py": "from baskets import Basket\nfrom shop.prices import total\n\n\n"
+        "def test_total():\n    assert total(Basket(2, 3)) == 6\n",
+    }
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert found.grounds.inputs > 20

@@ -73,7 +73,7 @@ def test_strict_refuses_an_answer_for_which_one_test_speaks_and_takes_it_with_a_
     assert refused["status"] != "passed"
     (first,) = refused["attempts"]
     assert (first["status"], first["standing"]) == ("refused", "doubtful")
-    assert "only 1 test can tell" in first["reason"]
+    assert "only 1 test, call or example can tell" in first["reason"]
     donor = tmp_path / "theirs.py"
     donor.write_text("def cents(amount):\n    return amount * 100\n")
     (sure,) = run(home, project, "--strict", "--donor", str(donor))["attempts"]

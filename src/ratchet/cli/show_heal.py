@@ -76,7 +76,10 @@ def _steps(out: Console, held: Episode) -> None:
 def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch] | None = None) -> None:
     """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
     out = console(stderr=planned)
-    line = Styled(held.status.replace("_", " "), STYLES.get(held.status, "red"))
+    last = held.attempts[-1] if held.attempts else None
+    doubtful = held.status == "passed" and last is not None and last.standing == "doubtful"
+    told = "passed, but doubtful," if doubtful else held.status.replace("_", " ")
+    line = Styled(told, "yellow" if doubtful else STYLES.get(held.status, "red"))
     took = number(len(held.task.steps), "step") if held.status == "planned" else number(len(held.attempts), "attempt")
     if held.status != "already_passing":
         line.append(
@@ -89,9 +92,8 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     for flake in held.flakes if held.status != "flaky" else ():
         line = Styled("  flaky    ", "yellow").append(plain(flake.test, 160), "default")
         out.print(line.append(f"  failed in {flake.failed} of {flake.runs} runs: it counts for nothing", "dim"))
-    if held.status == "passed":
+    if held.status == "passed" and last is not None:
         _steps(out, held)
-        last = held.attempts[-1]
         _standing(out, last)
         for each in held.learnt:
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
@@ -241,6 +243,7 @@ def _attempt(out: Console, held: Attempt) -> None:
     told += [held.reason] if held.reason else []
     line.append(plain("; ".join(told) or held.status.replace("_", " "), 240))
     tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""
+    tried = f"{held.solver}, {tried}" if held.status == "passed" and held.solver else tried
     out.print(line.append(f"  ({tried}{_costs(held.cost_usd, held.duration_s)})", "dim"), soft_wrap=True)
     _diff(out, held.shown)
 

@@ -96,6 +96,8 @@ class Solved:
     reason: str = ""
     note: str = ""
     """Anything else worth keeping with the attempt, such as which model answered."""
+    by: str = ""
+    """The solver that found it, where that is another than the one that was asked."""
     hints: tuple[str, ...] = ()
     """Findings of one that gave up, for whoever is asked next (`SolveJob.hints`)."""
     memo: Mapping[str, Json] = field(default_factory=dict)

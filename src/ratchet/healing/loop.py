@@ -216,12 +216,13 @@ class HealLoop:
         ground, solved = self._ground, proposed.solved
         told = replace(
             attempt,
+            solver=clean(solved.by, 100) or attempt.solver,
             cause=clean(solved.cause, 500),
             fix=clean(solved.fix, 500),
             candidates=max(0, solved.candidates),
             alternatives=max(0, solved.alternatives),
             standing=solved.standing,
-            evidence=clean(solved.evidence, 500),
+            evidence=clean(solved.evidence, 800),
             note=clean(solved.note, 2_000),
             memo=solved.memo,
         )
@@ -246,7 +247,7 @@ class HealLoop:
             return
         if verdict.passed and not told.standing and ground.weigh is not None:
             standing, evidence = ground.weigh(proposed.changes, ground.checks.task, self._verdicts[0])
-            told = replace(told, standing=standing, evidence=clean(evidence, 500))
+            told = replace(told, standing=standing, evidence=clean(evidence, 800))
         if verdict.passed and self._episode.task.strict and told.standing != "sure":
             doubt = told.evidence or "nobody has weighed what speaks for it"
             verdict = replace(verdict, passed=False, refused=True, reason=f"refused as doubtful (--strict): {doubt}")

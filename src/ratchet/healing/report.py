@@ -12,6 +12,7 @@ from ratchet.healing.sibling_checks import SiblingPatch
 
 _HEADS = {
     "passed": "Healed",
+    "doubtful": "Healed, but doubtful",
     "already_passing": "Nothing to heal: the check passes",
     "flaky": "Nothing is broken: the tests are flaky",
 }
@@ -24,7 +25,7 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     spent = f"{episode.cost_usd:.2f} USD, {episode.duration_s:.0f} s"
     head = f"Episode {_code(episode.id)}, attempts: {len(episode.attempts)}, {spent}, solver {_code(episode.solver)}."
     parts = [
-        f"# {_HEADS.get(episode.status, 'Not healed')}",
+        f"# {_HEADS.get(_ended(episode), 'Not healed')}",
         f"Check: {_code(shlex.join(episode.task.check))}{_python(episode)}\n\n{head}",
         quoted(redact(episode.reason)) if episode.reason else "",
         _flakes(episode),
@@ -32,6 +33,11 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
         _siblings(siblings),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _ended(episode: Episode) -> str:
+    doubtful = episode.status == "passed" and episode.attempts and episode.attempts[-1].standing == "doubtful"
+    return "doubtful" if doubtful else episode.status
 
 
 def _python(episode: Episode) -> str:
@@ -42,6 +48,7 @@ def _python(episode: Episode) -> str:
 
 def _change(attempt: Attempt) -> str:
     said = [f"- {name}: {_code(text)}" for name, text in (("cause", attempt.cause), ("fix", attempt.fix)) if text]
+    said.append(f"- by: {_code(attempt.solver)}")
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import Input, answers, asked, noise, telling, told_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
+from ratchet.healing.solvers.repairing.pinning import counted, other_forms
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
 
@@ -165,6 +166,48 @@ def test_what_changes_much_needs_more_tests_that_can_tell() -> None:
     assert any("63 of 137 answers" in each for each in few.doubts(["extension"]))
     assert not [*replace(few, passing=9).doubts(["extension"])]
     assert not [*replace(few, kept=130).doubts(["extension"])]
+
+
+def test_calls_and_examples_tell_as_tests_do() -> None:
+    one = PatchGrounds(failing=1, inputs=60, kept=20)
+    assert any("only 1 test, call or example can tell (write" in each for each in one.doubts(["comparison"]))
+    assert any("can tell, and it changes 40 of 60" in each for each in replace(one, cases=4).doubts(["comparison"]))
+    assert not [*replace(one, cases=4, shown=1).doubts(["comparison"])]
+    assert any("2 examples" in each for each in replace(one, cases=9, broken=2).doubts(["comparison"]))
+
+
+def test_one_test_is_enough_where_hardly_any_other_form_of_the_lines_passes() -> None:
+    one = PatchGrounds(failing=1, inputs=60, kept=20, forms=40, alive=1)
+    assert not [*one.doubts(["comparison"])]
+    assert [*one.doubts(["extension"])], "a case of its own is pinned by its own test"
+    assert [*replace(one, forms=8).doubts(["comparison"])]
+    loose = replace(one, alive=9, failing=9, passing=9)
+    assert any("9 of 40 other forms" in each for each in loose.doubts(["comparison"]))
+
+
+def test_other_forms_are_those_of_the_lines_that_a_patch_changed() -> None:
+    before = b"def f(a, b):\n    c = a - b\n    if a > 3:\n        return c * 2\n    return c\n"
+    after = before.replace(b"c * 2", b"c * 2 + a")
+    forms = [each["f.py"] for each in other_forms({"f.py": before}, {"f.py": after}, 0)]
+    assert len(forms) == len(set(forms)) > 20
+    lines = after.splitlines()
+    changed = {at for each in forms for at, line in enumerate(each.splitlines()) if line != lines[at]}
+    assert changed == {3}
+    assert [
+        *other_forms({"f.py": before}, {"f.py": before.replace(b"    if a > 3:\n        return c * 2\n", b"")}, 0)
+    ] == []
+
+
+def test_forms_that_answer_alike_say_nothing() -> None:
+    forms = [{"f.py": bytes([at])} for at in range(6)]
+    passed = {0: True, 1: True, 2: False, 3: None, 4: True, 5: True}
+    found = counted(
+        iter(forms),
+        lambda form: passed[form["f.py"][0]],
+        lambda form: form["f.py"][0] == 1,
+        iter([True] * 5 + [False]).__next__,
+    )
+    assert found == (2, 1)
 
 
 def test_a_few_inputs_that_raise_are_none_that_the_program_is_meant_for() -> None:

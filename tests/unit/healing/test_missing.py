@@ -58,7 +58,9 @@ def test_what_the_project_holds_or_misspells_is_a_fault_of_the_program(project: 
 
 
 def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
-    (project / ".gitmodules").write_text('[submodule "cases"]\n\tpath = tests/cases\n\turl = https://example.org/cases\n')
+    (project / ".gitmodules").write_text(
+        '[submodule "cases"]\n\tpath = tests/cases\n\turl = https://example.org/cases\n'
+    )
     failed = said("E   FileNotFoundError: [Errno 2] No such file or directory: '/work/tests/cases/list.txt'")
     assert missing(failed, project).endswith("; git submodule update --init tests/cases")
     (project / "tests" / "cases").mkdir(parents=True)

@@ -52,7 +52,7 @@ class AutoSolver:
         first = None if self._exhausted else self._cheaply(job)
         if first is not None:
             if first.status == "proposed" or job.cancelled():
-                return replace(first, note=_noted(f"by {self._cheap.name}", first.note))
+                return replace(first, by=self._cheap.name)
             self._exhausted = True
             self._hints = first.hints
         spent = first.candidates if first else 0
@@ -61,8 +61,8 @@ class AutoSolver:
             return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}")
         job.note(f"{self._cheap.name} found nothing: asking {self._dear.name}")
         second = self._dear.solve(replace(job, hints=self._hints))
-        note = _noted(f"by {self._dear.name} after {spent} candidates of {self._cheap.name}", second.note)
-        return replace(second, candidates=spent + second.candidates, note=note)
+        note = "; ".join(filter(None, (f"after {spent} candidates of {self._cheap.name}", second.note)))
+        return replace(second, candidates=spent + second.candidates, note=note, by=self._dear.name)
 
     def _cheaply(self, job: SolveJob) -> Solved:
         """Ask the cheap one first; the files as they were where it has no proposal."""
@@ -85,7 +85,3 @@ def create(options: SolverOptions) -> AutoSolver:
         return AutoSolver(cheap, options.named(DEAR))
     except Refused as error:
         return AutoSolver(cheap, None, f"no model to ask then: {error}")
-
-
-def _noted(who: str, note: str) -> str:
-    return f"{who}; {note}" if note else who

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 import json
 import os
@@ -14,17 +15,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from .choosing import agreed, chosen, told
-from .differing import CPU_S, answers, asked, noise, running, telling, told_of
+from .choosing import PatchChoice, agreed, chosen, told
+from .differing import CPU_S, Input, answers, asked, noise, running, telling, told_of
 from .drivers import driver_for
+from .grounds import PatchGrounds
+from .localising import calls_in
+from .pinning import counted, other_forms
 from .recollection import Remembered
 from .search import RepairSearch
 from .server import ForkServer
 from .transplanting import in_place
-from .wanted import Wanted
+from .varying import Vocabulary, spoken_at
+from .wanted import Patch, Wanted
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
+_FORMS_CPU_S = 8.0  # for other forms of a patch's lines
 _COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.
@@ -74,7 +80,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     pool = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches)) if patches else []
-    known = search.vocabulary(patches)
+    known = _vocabulary(search, patches)
     places = [place for each in patches for place in search.places_of(each)]
     until = server.cpu_s + _COMPARING_CPU_S
     ran = server.call({}, running(pool, known, places), seconds=2 * CPU_S) if pool else None
@@ -97,14 +103,63 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         inputs,
         search.raised,
     )
-    passing = len(search.passing(choice.patches[0])) if choice.patches else 0
+    grounds = _grounded(server, search, choice)
+    if choice.patches:
+        best = choice.patches[0]
+        mine, ends_s = told_of(ask(best.files), noisy), server.cpu_s + _FORMS_CPU_S
+
+        def differs(files: Mapping[str, bytes]) -> bool:
+            said = told_of(ask(files), noisy)
+            return said != mine or not any(said)
+
+        before_it = {path: _content(os.path.join(server.root, path)) for path in best.files}
+        forms, alive = counted(
+            other_forms(before_it, best.files, wanted.seed), search.passes_in_form, differs,
+            lambda: server.cpu_s < ends_s and not server.out_of_time(),
+        )  # fmt: skip
+        grounds = replace(grounds, forms=forms, alive=alive)
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
-        grounds=asdict(replace(choice.grounds, failing=len(search.first.failing), passing=passing)),
+        grounds=asdict(grounds),
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds, cpu_s=server.cpu_s,
         spent=sorted(search.spent), near=search.near,
+    )  # fmt: skip
+
+
+def _vocabulary(search: RepairSearch, patches: Sequence[Patch]) -> Vocabulary:
+    """Constants and types of the code that patches change and that tests call."""
+    found: list[ast.AST] = []
+    places = [place for each in patches for place in search.places_of(each)]
+    for path in {path for path, _ in places} | {call["path"] for call in search.calls}:
+        tree = search.tree(path)
+        lines = {line for file, line in places if file == path}
+        names = {call["function"] for call in search.calls if call["path"] == path}
+        found += spoken_at(tree, lines, names) if tree is not None else ()
+    return Vocabulary.of(found)
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> PatchGrounds:
+    """What speaks for the chosen patch, with what tests and examples say of it."""
+    if not choice.patches:
+        return replace(choice.grounds, failing=len(search.first.failing))
+    best = choice.patches[0]
+    places, passing = search.places_of(best), search.passing(best)
+    traced = server.whole(best.files, trace=True)
+    calls = [each for each in calls_in(traced.trace) if each["test"] in passing | search.first.failing]
+    every = {(each["module"], each["function"], each["arguments"]) for each in [*calls, *search.healthy([best])]}
+    inputs = [Input(*each, seed=0) for each in sorted(every)]
+    ran = server.call(best.files, running(inputs, Vocabulary(), places), seconds=2 * CPU_S)
+    kept, mended, broken = search.examples(best)
+    return replace(
+        choice.grounds, failing=len(search.first.failing), passing=len(passing),
+        cases=ran.count(True) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from .program import Program
 from .server import ForkServer, RunReport
 from .spectrum import Place, suspicion, with_definitions
 
@@ -34,6 +35,22 @@ def calls_in(trace: Mapping[str, object]) -> list[Mapping[str, str]]:
     """The calls that a trace tells of."""
     calls = trace.get("calls")
     return [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
+
+
+def import_path(trace: Mapping[str, object]) -> list[str]:
+    """The folders that traced tests import from."""
+    path = trace.get("path")
+    return [each for each in path if isinstance(each, str)] if isinstance(path, list) else []
+
+
+def teach(program: Program, path: str, trace: Mapping[str, object]) -> None:
+    """Tell a program which types a trace saw its variables hold."""
+    held = trace.get("types")
+    for file, function, types in held if isinstance(held, list) else ():
+        if file == path and isinstance(types, dict):
+            known = program.types.setdefault(str(function), {})
+            for name, kinds in types.items():
+                known[str(name)] = sorted({*known.get(str(name), []), *map(str, kinds)})
 
 
 class Localiser:

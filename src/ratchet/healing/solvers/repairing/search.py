@@ -12,10 +12,11 @@ from dataclasses import replace
 from .branching import Partial, Partials, State, gained, promise
 from .compiling import SourceFile
 from .donating import donors_of
+from .examples import Examples
 from .expecting import TestsExpect, expected_of
 from .grounds import DOUBTFUL
 from .keeping import Begun
-from .localising import Localiser, calls_in
+from .localising import Localiser, calls_in, import_path, teach
 from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program, SourceEdit
@@ -27,7 +28,6 @@ from .spectrum import Place
 from .swapping import Swap, swaps_of
 from .transplanting import Transplants
 from .untried import Untried
-from .varying import Vocabulary, spoken_at
 from .wanted import Patch, Wanted
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
@@ -59,7 +59,8 @@ class RepairSearch:
     def __init__(self, server: ForkServer, wanted: Wanted, note: Callable[[str], None]) -> None:
         self._server, self._wanted, self._note = server, wanted, note
         self._root = server.root
-        self._localiser = Localiser(server, self._tree)
+        self._localiser = Localiser(server, self.tree)
+        self._examples = Examples(server, self._module_of)
         self._files: dict[str, SourceFile | None] = {}
         self._imported: Mapping[str, Collection[int]] = {}
         self.places: list[tuple[str, int, float]] = []
@@ -174,20 +175,29 @@ class RepairSearch:
         """Calls by tests beside those of the check, which pass and run what one of some patches changes."""
         return self._localiser.calls([place for each in patches for place in self.places_of(each)])
 
-    def vocabulary(self, patches: Sequence[Patch]) -> Vocabulary:
-        """Collect constants and types of the code that patches change and that tests call."""
-        found: list[ast.AST] = []
-        places = [place for each in patches for place in self.places_of(each)]
-        for path in {path for path, _ in places} | {call["path"] for call in self.calls}:
-            tree = self._tree(path)
-            lines = {line for file, line in places if file == path}
-            names = {call["function"] for call in self.calls if call["path"] == path}
-            found += spoken_at(tree, lines, names) if tree is not None else ()
-        return Vocabulary.of(found)
-
     def places_of(self, patch: Patch) -> list[Place]:
         """Places of the program that a patch changes."""
         return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
+
+    def examples(self, patch: Patch) -> tuple[int, int, int]:
+        """Count examples in the program's texts that run what a patch changes: still right, right only with it, and
+        wrong only with it."""
+        return self._examples.told(self.places_of(patch), patch.files)
+
+    def passes_in_form(self, files: Mapping[str, bytes]) -> bool | None:
+        """Tell whether the tests pass on other forms of a patch's lines; None where these are no Python."""
+        for path, content in files.items():
+            file = self._file(path)
+            if file is None or file.against(content) is None:
+                return None
+        swaps = self._swaps(files)
+        begun = self._begun(swaps) if swaps is not None else None
+        report = self._server.ended(begun) if begun is not None else self._server.candidate(files)
+        return report is not None and self._passes(report)
+
+    def _module_of(self, path: str) -> str:
+        """The name under which the tests know a file, "" where they do not call it themselves."""
+        return next((call["module"] for call in self._states[0].calls if call["path"] == path), "")
 
     # -- what comes next -----------------------------------------------------------------------------------------------
 
@@ -222,7 +232,7 @@ class RepairSearch:
             suspect = {(path, line): 1.0 for path in sorted(self._server.sources)[:40] for line in range(1, 2_000)}
         state.calls = calls_in(located.trace)
         if not state.marks:
-            self._imported = located.imported
+            self._imported, self._server.import_path = located.imported, import_path(located.trace)
             known = located.telling or suspect
             first = sorted(known, key=lambda place: (-suspect[place], place))[:_PLACES]
             self.places = [(os.path.relpath(path, self._root), line, suspect[path, line]) for path, line in first]
@@ -235,7 +245,7 @@ class RepairSearch:
                 except (OSError, SyntaxError, ValueError, RecursionError):
                     return None  # what cannot be read as Python is not what templates can change
                 state.programs[name].expected = self._expected
-                _teach({name: state.programs[name]}, located.trace, self._root)
+                teach(state.programs[name], path, located.trace)
             return state.programs[name]
 
         if self._wanted.donors:  # they may speak of any of the functions that were run
@@ -296,7 +306,8 @@ class RepairSearch:
                 self._files[path] = None
         return self._files[path]
 
-    def _tree(self, path: str) -> ast.Module | None:
+    def tree(self, path: str) -> ast.Module | None:
+        """A file as it was, parsed; None where that is no Python."""
         file = self._file(os.path.relpath(path, self._root))
         return file.tree if file is not None else None
 
@@ -378,10 +389,12 @@ class RepairSearch:
         self._note(f"candidate {self.tried} passes all tests")
 
     def _keeps(self, patch: Patch) -> bool:
-        """Tell whether a patch lets the tests beside those of the check pass that run what it changes."""
+        """Tell whether a patch lets the tests beside those of the check pass that run what it changes, and examples in
+        the program's texts come out as they do."""
         guarding = self._localiser.guarding(self.places_of(patch))
         report = self._server.beside(patch.files, guarding) if guarding else RunReport()
-        return not (report.failing & guarding and not report.cut_short)
+        kept = not (report.failing & guarding and not report.cut_short)
+        return kept and not self.examples(patch)[2]
 
     def _limit_choice(self, cpu_s: float) -> None:
         self._cpu_ends_s = self._first_cpu_s + cpu_s
@@ -485,13 +498,3 @@ def _is_doubtful(patch: Patch) -> bool:
 def _content(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
-
-
-def _teach(programs: Mapping[str, Program], trace: Mapping[str, object], root: str) -> None:
-    held = trace.get("types")
-    for file, function, types in held if isinstance(held, list) else ():
-        program = programs.get(os.path.relpath(str(file), root))
-        if program is not None and isinstance(types, dict):
-            known = program.types.setdefault(str(function), {})
-            for name, kinds in types.items():
-                known[str(name)] = sorted({*known.get(str(name), []), *map(str, kinds)})

@@ -11,6 +11,7 @@ import marshal
 import os
 import select
 import socket
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,6 +94,8 @@ class ForkServer:
         """Tests that do not count."""
         self.loaded_anew = 0
         """Candidates for which the tests were loaded anew."""
+        self.import_path: Sequence[str] = ()
+        """Where the tests import from: what they give to functions may be of classes that lie beside them."""
         self._endless: frozenset[str] = frozenset()
         self._idle: list[LoadedProcess] = []
         self._kept_cpu_s = 0.0
@@ -209,8 +212,14 @@ class ForkServer:
         return self._run(files, first=self.first, hopeless=True, cpu_s=limit_s, wall_s=4 * limit_s + 3.0)
 
     def call(self, files: Mapping[str, bytes], function: Callable[[], object], *, seconds: float) -> object:
-        """Return what a function returns in a child, as JSON; None where it does not come back."""
-        return self._run(files, call=function, cpu_s=seconds, wall_s=4 * seconds + 2.0).returned
+        """Return what a function returns in a child that imports as the tests do, as JSON; None where it does not come
+        back."""
+
+        def called() -> object:
+            sys.path[:0] = [each for each in self.import_path if each not in sys.path]
+            return function()
+
+        return self._run(files, call=called, cpu_s=seconds, wall_s=4 * seconds + 2.0).returned
 
     def _run(
         self,

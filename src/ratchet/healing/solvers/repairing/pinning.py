@@ -1,0 +1,73 @@
+"""Tell how far tests pin down what a patch does: other forms of its lines are to fail them.
+
+DeMillo, Lipton, Sayward, "Hints on Test Data Selection: Help for the Practicing Programmer", Computer 1978. A patch
+fits few tests by chance where many other forms of the same lines fit them, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import random
+from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
+
+from .grounds import CASES
+from .program import Program, SourceEdit
+from .templates import edits_at, sites
+
+_FORMS = 48  # of all lines of a patch
+
+
+def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: int) -> Iterator[Mapping[str, bytes]]:
+    """The files of a patch with one expression of a line that it changed in another form, of each family in turn. A
+    further case is no other form of what is there: what is out of the ordinary, few tests try."""
+    found: dict[str, list[SourceEdit]] = {}
+    programs: dict[str, Program] = {}
+    for path, content in after.items():
+        program = programs[path] = Program(path, content)
+        lines = changed_lines(before[path], content)
+        for node, _ in sites(program):
+            held = range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1)
+            if isinstance(node, ast.expr) and lines.issuperset(held):
+                for edit in edits_at(program, node, (held[0], held[-1]), set()):
+                    if edit.family not in CASES:
+                        found.setdefault(edit.family, []).append(edit)
+    draw = random.Random(seed)  # noqa: S311  (an order, no secret)
+    for each in found.values():
+        draw.shuffle(each)
+    turns = (edit for turn in zip_longest(*found.values()) for edit in turn if edit is not None)
+    seen: set[bytes] = set()
+    for edit in turns:
+        content = programs[edit.path].encoded((edit,))
+        if content not in seen and len(seen) < _FORMS:
+            seen.add(content)
+            yield {**after, edit.path: content}
+
+
+def changed_lines(before: bytes, after: bytes) -> set[int]:
+    """Lines of the new text that are not in the old one."""
+    old, new = (each.decode(errors="replace").splitlines() for each in (before, after))
+    parts = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return {line + 1 for kind, _, _, first, last in parts if kind != "equal" for line in range(first, last)}
+
+
+def counted(
+    forms: Iterator[Mapping[str, bytes]],
+    passes: Callable[[Mapping[str, bytes]], bool | None],
+    differs: Callable[[Mapping[str, bytes]], bool],
+    goes_on: Callable[[], bool],
+) -> tuple[int, int]:
+    """Count the other forms that were run, and those that pass and answer some input otherwise. `passes` says None of
+    what is no program, or was tried."""
+    tried = alive = 0
+    for files in forms:
+        if not goes_on():
+            break
+        passed = passes(files)
+        if passed is None:
+            continue
+        if not passed or differs(files):
+            tried += 1
+            alive += passed
+    return tried, alive
