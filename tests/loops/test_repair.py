@@ -379,3 +379,19 @@ def test_arguments_of_a_class_that_lies_beside_the_tests_are_varied(sandbox: San
     }
     found = searched(sandbox, written(tmp_path / "p", files))
     assert found.grounds.inputs > 20
+
+
+def test_one_mistake_in_three_places_is_mended_in_all_of_them(sandbox: Sandbox, tmp_path: Path) -> None:
+    names = ("first", "second", "third")
+    program = "row = None\n\n\n" + "\n\n".join(
+        f"def {name}(rows):\n    found = []\n    for at in range(len(rows)):\n        if row[at] > {n}:\n"
+        f"            found.append(at * {n})\n    return found\n"
+        for n, name in enumerate(names, 1)
+    )
+    tests = f"from prog import {', '.join(names)}\n\n\n" + "\n\n".join(
+        f"def test_{name}():\n    assert {name}([0, 1, 9, 8]) == [{2 * n}, {3 * n}]\n"
+        for n, name in enumerate(names, 1)
+    )
+    files = {"prog.py": program, "test_prog.py": tests}
+    found = searched(sandbox, written(tmp_path / "p", files), candidates=1_500, choice=0)
+    assert files_of(found.patches[0])["prog.py"] == program.replace("row[at]", "rows[at]").encode()

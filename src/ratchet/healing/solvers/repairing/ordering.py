@@ -48,11 +48,14 @@ def ranked(
     order: str = "best",
     endless: bool = False,
     imported: Mapping[str, Collection[int]] = {},
+    again: Collection[tuple[str, str]] = (),
 ) -> list[Ranked]:
     """The edits in the order to try them. `order` may also be "coverage" (by suspicion alone) or "random": what the
     benchmark sets beside it. `endless`: no failing test comes to an end. `imported`: file -> lines that are run at
-    import; an edit there comes as late as one so many times less likely that it can be tried as quickly. Equal ones
-    come in an order drawn from the seed."""
+    import; an edit there comes as late as one so many times less likely that it can be tried as quickly. `again`:
+    edits (before, after) that helped elsewhere come first: who makes a mistake in one place makes it in others (Saha,
+    Saha, Prasad, "Harnessing Evolution for Multi-Hunk Program Repair", ICSE 2019). Equal ones come in an order drawn
+    from the seed."""
     draw = random.Random(seed)  # noqa: S311  (an order, no secret)
     ties = {id(edit): draw.random() for edit in edits}
     spread = {id(edit): _suspicion(edit, suspicion, root) for edit in edits}
@@ -77,6 +80,7 @@ def ranked(
     return sorted(
         found,
         key=lambda each: (
+            (each.edit.before, each.edit.text) in again,
             ((1 - say) * each.plain + say * each.foretold) / _cost(each.edit, imported, root),
             ties[id(each.edit)],
         ),

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from .branching import Partial, Partials, State, gained, promise
 from .compiling import SourceFile
@@ -19,7 +20,7 @@ from .keeping import Begun
 from .localising import Localiser, calls_in, import_path, teach
 from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
-from .program import Program, SourceEdit
+from .program import Program
 from .recollection import trust
 from .repeating import repeated
 from .server import UNFINISHED, ForkServer, RunReport
@@ -253,13 +254,11 @@ class RepairSearch:
                 program_of(path)
         endless = all(state.report.tests[name].error in _ENDLESS for name in state.report.failing)
 
-        def rank(found: Sequence[SourceEdit]) -> list[Ranked]:
-            wanted = self._wanted
-            return ranked(
-                found, suspect, wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order, endless=endless,
-                imported=self._imported,
-            )  # fmt: skip
-
+        wanted = self._wanted
+        rank = partial(
+            ranked, suspicion=suspect, memory=wanted.memory, root=self._root, seed=wanted.seed, order=wanted.order,
+            endless=endless, imported=self._imported, again={(each["before"], each["text"]) for each in state.marks},
+        )  # fmt: skip
         sift = Sieve(self._server, state.programs).sifted
         seen = bool(located.suspicion) and not state.marks and self._wanted.order == "best"
         state.untried = Untried(program_of, suspect, rank, self._server.deadline, *([sift] if seen else []))
