@@ -30,7 +30,7 @@ from .wanted import Patch, Wanted
 
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
-_FORMS_CPU_S = 8.0  # for other forms of a patch's lines
+_FORMS_CPU_S = 5.0  # for other forms of a patch's lines
 _COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.

@@ -16,7 +16,7 @@ from .grounds import CASES
 from .program import Program, SourceEdit
 from .templates import edits_at, sites
 
-_FORMS = 48  # of all lines of a patch
+_FORMS = 40  # of all lines of a patch
 
 
 def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: int) -> Iterator[Mapping[str, bytes]]:
