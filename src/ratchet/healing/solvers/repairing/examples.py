@@ -25,15 +25,15 @@ Example = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RightExamples:
     """Examples of one file: those that come out as told, and the lines of the file that those of each text run."""
 
     right: frozenset[Example] = frozenset()
-    lines: Mapping[int, Collection[int]] = field(default_factory=dict)
+    lines: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     def of(self, lines: Collection[int]) -> list[int]:
         """Texts of which the examples run one of some lines."""
-        return [text for text, ran in self.lines.items() if not ran.isdisjoint(lines)]  # type: ignore[attr-defined]
+        return [text for text, ran in self.lines.items() if not ran.isdisjoint(lines)]
 
 
 class Examples:
@@ -42,7 +42,7 @@ class Examples:
     def __init__(self, server: ForkServer, module_of: Callable[[str], str]) -> None:
         self._server = server
         self._module_of = module_of
-        self._before: dict[str, Shown] = {}
+        self._before: dict[str, RightExamples] = {}
 
     def told(self, places: Sequence[Place], files: Mapping[str, bytes]) -> tuple[int, int, int]:
         """Count examples that run what a patch changes: still right, right only now, and wrong only now."""
@@ -50,20 +50,22 @@ class Examples:
         for path in sorted({path for path, _ in places}):
             before = self._of(path)
             texts = before.of({line for file, line in places if file == path})
-            after = self._run(path, texts, files).right if texts else frozenset()
-            was = {each for each in before.right if each[0] in texts}
-            kept, mended, broken = kept + len(was & after), mended + len(after - was), broken + len(was - after)
+            after = self._run(path, texts, files) if texts else RightExamples()
+            # Of those for which there was no time now, nothing is known.
+            was = {each for each in before.right if each[0] in after.lines}
+            kept, mended = kept + len(was & after.right), mended + len(after.right - was)
+            broken += len(was - after.right)
         return kept, mended, broken
 
-    def _of(self, path: str) -> Shown:
+    def _of(self, path: str) -> RightExamples:
         if path not in self._before:
             self._before[path] = self._run(path, None, {})
         return self._before[path]
 
-    def _run(self, path: str, texts: Collection[int] | None, files: Mapping[str, bytes]) -> Shown:
+    def _run(self, path: str, texts: Collection[int] | None, files: Mapping[str, bytes]) -> RightExamples:
         said = self._server.call(files, outcomes(path, self._module_of(path), texts), seconds=_CPU_S + 1.0)
         rows = [each for each in said if isinstance(each, list) and len(each) == 3] if isinstance(said, list) else []
-        return Shown(
+        return RightExamples(
             frozenset((text, at) for text, right, _ in rows for at in right),
             {text: frozenset(lines) for text, _, lines in rows},
         )

@@ -146,7 +146,7 @@ def _content(path: str) -> bytes:
 
 
 def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> PatchGrounds:
-    """What speaks for the chosen patch, with what tests and examples say of it."""
+    """Collect what speaks for the chosen patch, with what tests and examples say of it."""
     if not choice.patches:
         return replace(choice.grounds, failing=len(search.first.failing))
     best = choice.patches[0]
