@@ -140,10 +140,8 @@ class MessageTokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """A unit met a change or a lesson: journalled before the arm acts, also when withheld (`arm` = "control").
-
-    `trial` is the lesson's or trial's id, `unit` who met it, `share` the probability of the `new` arm.
-    """
+    """A unit met a change or a lesson: journalled before the arm acts, also when withheld (`arm` = "control"). `trial`
+    is the lesson's or trial's id, `unit` who met it, `share` the probability of the `new` arm."""
 
     trial: str
     unit: str
@@ -195,14 +193,15 @@ class Lesson:
     stale: str = ""  # why it no longer holds where it was learnt: it is told to nobody there
     seen_at: float = 0.0  # when it was met last
     replaces: tuple[str, ...] = ()  # lessons of people for the same failure that it contradicts; it is newer
-    says_itself: bool = False  # the failing tool's own message says as much
+    met: str = ""  # `when` with what all who met it share filled in, as it is shown
+    place: tuple[int, int, float, int] = (0, 0, 0.0, 0)  # among lessons of its state (`lessons.standing`)
+    unsaid: str = ""  # why it is not told ahead of its failure
+    is_habit: bool = False  # it says that the project silences a check
     is_edit: bool = False  # mined from edits of files: its text ends in a hunk
-    known: bool = False  # whoever knows the tool knows it: told at the failure, not ahead of it
     right: int = 0  # by replay: later sessions whose failure ended as it says
     wrong: int = 0  # whose failure ended otherwise
     unknown: int = 0  # of which nobody can say
     saved_turns: int = 0  # failed calls of those sessions whose finding it ends
-    wasted_s: float = 0.0  # from the failure to what mended it, the median of its fixes
     skill: str = ""  # the name of the skill that is its long form
     steps: tuple[str, ...] = ()  # of that skill
     revision: int = 0
@@ -220,9 +219,9 @@ class Lesson:
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
         if not self.worked:
             return f"seen to fail in {met}"
-        if self.worked < self.tried:
-            return f"worked in {self.worked} of {met}"
-        return "worked in " + {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
+        every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
+        part = every if self.worked >= self.tried else f"{self.worked} of {met}"
+        return f"{'a habit here, in' if self.is_habit else 'worked in'} {part}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

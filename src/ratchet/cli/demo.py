@@ -15,6 +15,7 @@ from pathlib import Path
 from ratchet.cli import demo_heal, shapes, show, show_learned, show_patterns
 from ratchet.cli.terminal import Console, Styled
 from ratchet.integrations.hook_entries import run_hook
+from ratchet.lessons import standing
 from ratchet.runtime import Runtime
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
@@ -54,7 +55,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
             out, "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one"
         )
         show.row(out, "where the error itself names what was wrong.")
-        show.row(out, "A quarantined one switches a check off, and no agent is ever told it.")
+        show.row(out, standing.HABIT)
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()
         if not quiet:

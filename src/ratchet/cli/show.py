@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli.terminal import Console, Styled
+from ratchet.lessons.hunk_lines import cut
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,19 +100,13 @@ def plain(text: str, limit: int = 200) -> Styled:
     return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
 
 
-def code(text: str, limit: int) -> Styled:
-    """A line of foreign code: its indentation stays."""
-    said = visible(text.expandtabs(4)).rstrip()
-    return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
-
-
 def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, limit: int = 240) -> None:
     """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
     first, *hunk = text.split("\n")
     said = plain(first, limit)
     row(out, said.append(marked) if marked is not None else said, prefix)
-    for each in hunk[:_HUNK_LINES]:
-        row(out, code(each, 120), Styled(" " * (prefix.cell_len + 2)))
+    for each in cut([line.expandtabs(4) for line in hunk[:_HUNK_LINES]]):
+        row(out, Styled(visible(each).rstrip()), Styled(" " * (prefix.cell_len + 2)))
 
 
 _HUNK_LINES = 8
@@ -189,7 +184,7 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     out.print(Styled(f"{each.id}  ", "bold").append(each.state, STATE_STYLE[each.state]))
     said = said_where(each.sessions, each.step) if each.quote else ""
     for title, text in (
-        ("when", each.when),
+        ("when", each.met),
         ("do", "" if each.is_quote else each.text),
         ("said", each.quote),
         ("in", said),
@@ -218,6 +213,9 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
         sessions.setdefault(outcome.session, []).append(outcome)
     for session, steps in sessions.items():
         row(out, plain(_seen(session, steps), 200), "            ")
+    more = each.worked - len(sessions)
+    if sessions and more > 0:
+        row(out, f"and {number(more, 'earlier session')}", "            ")
 
 
 def _seen(session: str, steps: Sequence[Outcome]) -> str:

@@ -7,30 +7,34 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show, show_facts, show_lessons
 from ratchet.cli.terminal import Console, Styled
+from ratchet.lessons.fence import DIGEST_LINES
+from ratchet.lessons.standing import PROVEN_SESSIONS, once
 from ratchet.records import Lesson, LessonState
 
 if TYPE_CHECKING:
     from ratchet.lessons.facts import ProjectFacts
     from ratchet.lessons.learning import Learned
+    from ratchet.lessons.words.rules import Correction
     from ratchet.recording.sources.homes import HistoryHome
 
 
-PROJECTS, _FACTS, _NEWS = 2, 5, 4  # what fits on a screen
-_SEEN = 2  # sessions that saw a candidate work
+PROJECTS, _FACTS = 2, 5  # what fits on a screen
+_QUOTES = 3  # of what people said
 
 
 def learned(
     found: Learned,
     facts: Sequence[ProjectFacts] = (),
     lessons: Sequence[Lesson] = (),
+    words: Sequence[Correction] = (),
     *,
     prevented: str = "",
     waiting: int = 0,
     following: bool = True,
 ) -> None:
-    """Show what a run of `learn` added: the `facts` of all its projects, the first of all `lessons`, the sentence of
-    the backtest (`prevented`, "" where no lesson could have been told), how many proven ones no hook tells before the
-    step (`waiting`), then what to do next."""
+    """Show what a run of `learn` added: the `facts` of all its projects, the first of all `lessons` and of people's
+    `words`, the sentence of the backtest (`prevented`, "" where no lesson could have been told), how many proven ones
+    no hook tells before the step (`waiting`), then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new step')}, {found.failures:,} failed."
@@ -49,7 +53,7 @@ def learned(
     if more > 0:
         show.row(out, f"and {show.number(more, 'more project')}: ratchet lessons facts")
     if found.patterns or any(found.lessons.values()):
-        _news(out, found, lessons)
+        _news(out, found, lessons, words)
     if prevented:
         out.print()
         show.row(out, prevented)
@@ -82,16 +86,16 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
         show.row(show.console(), f"{each.path} ({show.number(each.files, 'file')})", Styled(f"{each.agent}  ", "bold"))
 
 
-def _news(out: Console, found: Learned, lessons: Sequence[Lesson]) -> None:
-    """The first lessons that say more than the failing tool does, those in use before those that wait, and how many
-    there are of each state."""
-    news = [each for each in lessons if not (each.is_quote or each.says_itself or each.known or each.stale)]
-    once = {each.text: each for each in reversed(news)}
-    known = [each for each in lessons if once.get(each.text) is each]
-    active = [each for each in known if each.state == "active"][:_NEWS]
-    waiting = [each for each in known if each.state == "candidate" and each.worked >= _SEEN][: _NEWS - len(active)]
+def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction]) -> None:
+    """What a session is told at its start, as far as it is active; else what waits; then what people said, and how many
+    lessons there are of each state."""
+    known = [each for each, _ in once(each for each in lessons if not (each.is_quote or each.unsaid or each.stale))]
+    active = [each for each in known if each.state == "active"][:DIGEST_LINES]
+    seen = [each for each in known if each.state == "candidate" and each.worked >= PROVEN_SESSIONS]
+    waiting = [each for each in seen if not each.is_habit][: DIGEST_LINES - len(active)]
     _some(out, "What to tell your agents", active, known, lessons)
     _some(out, "Not proven yet: told to no agent until you approve it, or it works more often", waiting, known, lessons)
+    _quotes(out, [each for each in words if each.state == "candidate"])
     out.print()
     show.row(out, _gained(found))
     never = [each for each in lessons if each.state == "quarantined"]
@@ -112,6 +116,19 @@ def _some(
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
         advised(out, each)
+
+
+def _quotes(out: Console, quotes: Sequence[Correction]) -> None:
+    """What people said that likeliest holds beyond the moment; no agent is told it before somebody makes it a rule."""
+    if not quotes:
+        return
+    shown = quotes[:_QUOTES]
+    rest = f" (the first {len(shown)} of {len(quotes)}: ratchet lessons words)" if len(quotes) > len(shown) else ""
+    out.print(Styled("\nWhat people told agents", "bold").append(rest, "dim"), soft_wrap=True)
+    for each in shown:
+        often = f" in {len(each.sessions)} sessions" if len(each.sessions) > 1 else ""
+        show.row(out, show.plain(f'"{" ".join(each.quote.split())}"{often}', 240), "  ")
+    show.row(out, f"-> as a rule in your words: ratchet lessons approve {shown[0].lesson} --do '...'", "  ")
 
 
 def _gained(found: Learned) -> Styled:
@@ -162,7 +179,7 @@ def _aside(found: Learned) -> Iterator[str]:
 
 def advised(out: Console, each: Lesson) -> None:
     """A lesson as two lines: when, and what to do."""
-    show.row(out, show.plain(each.when, 140), "  ")
+    show.row(out, show.plain(each.met, 140), "  ")
     show.advice(out, each.text, Styled("  -> "), Styled(f"  [{show.worked(each)}]", show.STATE_STYLE[each.state]))
 
 

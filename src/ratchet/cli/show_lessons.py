@@ -10,6 +10,7 @@ import click
 
 from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where, visible
 from ratchet.cli.terminal import Console, Styled
+from ratchet.lessons.standing import once
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
@@ -39,13 +40,12 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             none if narrowed else "No lessons yet. Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX",
         )
         return
-    alike = Counter((each.state, each.text) for each in found)
-    shown = found if narrowed else _chosen(found)
-    for each in shown:
-        _entry(out, each, others=0 if narrowed else alike[each.state, each.text] - 1)
+    known = once(found)
+    shown = [(each, 0) for each in found] if narrowed else _chosen(known)
+    for each, others in shown:
+        _entry(out, each, others=others)
     waiting = [each for each in found if each.state == "candidate"]
-    told = {(each.state, each.text) for each in shown}
-    left_out = sum((each.state, each.text) not in told for each in waiting)
+    left_out = sum(each.state == "candidate" for each, _ in known) - sum(each.state == "candidate" for each, _ in shown)
     if left_out:
         row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
@@ -53,13 +53,9 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             out, "A candidate is handed to no agent until it has worked in two sessions (in one, where the error itself"
         )
         row(out, "names what was wrong), unless its line says why, or: ratchet lessons approve ID")
-    plain_ones = [each for each in found if each.state == "active" and _is_plain(each)]
-    if plain_ones and not narrowed:
-        row(
-            out,
-            f"{number(len(plain_ones), 'active lesson')} not shown: the tool's message says as much, or whoever knows "
-            "the tool knows it; ratchet lessons list --state active",
-        )
+    unsaid = Counter(each.unsaid for each, _ in known if each.state == "active" and each.unsaid)
+    for why, count in () if narrowed else unsaid.items():
+        row(out, f"{number(count, 'active lesson')} not shown: {why}; ratchet lessons list --state active")
     if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
     kept = [each for each in found if each.state == "quarantined"]
@@ -70,18 +66,10 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         row(out, f"{number(retired, 'lesson')} retired, told to nobody: ratchet lessons list --state retired")
 
 
-def _chosen(found: Sequence[Lesson]) -> list[Lesson]:
-    """The lessons in use that say more than the tool does, and the candidates for which most speaks, one remedy of
-    several findings or projects once."""
-    first = {(each.state, each.text): each for each in reversed(found)}
-    once = [each for each in found if first[each.state, each.text] is each]
-    waiting = [each for each in once if each.state == "candidate"][:_WAITING]
-    return [each for each in once if each.state == "active" and not _is_plain(each)] + waiting
-
-
-def _is_plain(each: Lesson) -> bool:
-    """Tell whether a lesson says what the failing tool says itself, or what whoever knows it would do."""
-    return each.says_itself or each.known
+def _chosen(found: Sequence[tuple[Lesson, int]]) -> list[tuple[Lesson, int]]:
+    """The lessons in use that are told ahead of their failure, and the candidates for which most speaks."""
+    waiting = [each for each in found if each[0].state == "candidate"][:_WAITING]
+    return [each for each in found if each[0].state == "active" and not each[0].unsaid] + waiting
 
 
 def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
@@ -89,7 +77,7 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{seen}{each.kind}  ", "default")
     same = f" and {others} alike" if others > 0 else ""
     row(out, head.append(f"{each.id}{same}", "dim"))
-    row(out, plain(each.when, 140), Styled("  when ", "dim"))
+    row(out, plain(each.met, 140), Styled("  when ", "dim"))
     if each.quote:
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
         row(out, plain(said_where(each.sessions, each.step), 200), Styled("  in   ", "dim"))
@@ -97,8 +85,8 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
         advice(out, each.text, Styled("  do   ", "dim"))
     if each.reason:
         row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
-    if each.says_itself:
-        row(out, plain("the failing tool says as much: told ahead of it, not at the failure", 200), _ONLY)
+    if each.state == "active" and each.unsaid:
+        row(out, plain(f"{each.unsaid}; not among what agents are told at a session's start", 200), _ONLY)
     if each.stale:
         row(out, plain(f"{each.stale}; told to nobody there until it is met again", 300), Styled("  gone ", "yellow"))
 

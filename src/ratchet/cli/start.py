@@ -76,6 +76,7 @@ def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, a
             learned,
             facts,
             runtime.lessons.list(),
+            runtime.lessons.words() if learned.corrections else (),
             prevented=told(replay) if replay and replay.right + replay.wrong + replay.unknown else "",
             waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if learned.outcomes else 0,
             following=bool(learned.outcomes),

@@ -64,13 +64,6 @@ _WANTED = r"^cannot use .{1,200}[( ](?!constant\))([\w.*\[\]]+)(?: constant)?\) 
 _FOLDERS = r"\"?(?:[\w.@~\u2026-]{1,80}/){1,20}([\w-]{1,80})\"?\.(?=\w)"
 
 
-def names_rule(key: str) -> bool:
-    """Tell whether a key is a rule's name, not a masked sentence or a missing name."""
-    from ratchet.failures.missing_names import MARK
-
-    return key[:2] not in ("c:", "t:", "e:", "w:") and key[:3] != "py:" and f":{MARK}" not in key
-
-
 class Diagnostic:
     """One finding. `message` is the sentence as it stood, `path` and `line` its place ("" and 0 where none is named),
     `source` the line of code that the tool quotes."""
@@ -93,6 +86,8 @@ class Diagnostic:
     @property
     def ruled(self) -> bool:
         """Tell whether its key is a rule's name, not a sentence."""
+        from ratchet.failures.missing_names import names_rule
+
         return names_rule(self.key)
 
     @property

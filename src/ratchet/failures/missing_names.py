@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 MARK = "undefined: "
 """Stands before the name in such a finding's key."""
 _NAME_CHARS = 60
+
+
+def names_rule(key: str) -> bool:
+    """Tell whether a finding's key is a rule's name, not a masked sentence or a missing name."""
+    return key[:2] not in ("c:", "t:", "e:", "w:") and key[:3] != "py:" and f":{MARK}" not in key
+
+
 _BELOW = 6  # lines within which javac names the symbol
 _NO_OWNER = frozenset(("NoneType", "None", "undefined", "null", "never", "nil", "NilClass"))  # a value is missing
 

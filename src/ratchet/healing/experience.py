@@ -22,11 +22,11 @@ from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
 from ratchet.ids import hex_of
 from ratchet.lessons.exposure import project_name
 from ratchet.lessons.finding import quoted_names
-from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import recall
 from ratchet.lessons.skills.rows import keep
+from ratchet.lessons.standing import PROVEN_SESSIONS
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row, text_in, whole_in
 from ratchet.store.timeline import note

@@ -10,7 +10,8 @@ from ratchet.failures.patterns.patterns import PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
 from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by, over_time
-from ratchet.lessons.lessons import PROVEN_SESSIONS, listed
+from ratchet.lessons.lessons import listed
+from ratchet.lessons.standing import once
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
 
@@ -106,7 +107,7 @@ def look(
         patterns=len(patterns.rows),
         lessons=states.get("active", 0),
         candidates=states.get("candidate", 0),
-        waiting=tuple(listed(store, states=["candidate"], worked=PROVEN_SESSIONS, limit=_WAITING)),
+        waiting=tuple(waiting(store)),
         commands=tuple(each for each in fails_by(store, "command", since=within.since) if each.failures)[:_TOP],
         projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,
@@ -114,6 +115,12 @@ def look(
         saved=saved(store, effect),
         replayed=kept(store),
     )
+
+
+def waiting(store: Store) -> list[Lesson]:
+    """The candidates whose approval would bring most: the best first of those that say what the tool does not."""
+    found = listed(store, states=["candidate"], worked=1)
+    return [each for each, _ in once(each for each in found if not each.unsaid)][:_WAITING]
 
 
 def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], found: Failing) -> tuple[TopPattern, ...]:

@@ -50,7 +50,7 @@ def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
     """
     for project in sorted(set(projects)):
         text = fence.facts(
-            facts.for_agents(facts.facts_of(store, project)).lines, fence.FACTS_LIMIT, facts.remote(project)
+            facts.for_agents(facts.facts_of(store, project)).told, fence.FACTS_LIMIT, facts.remote(project)
         )
         path = Path(exposure.facts_path(str(home), project))
         try:

@@ -16,10 +16,11 @@ _LEAST_SHARE = 0.05  # of calls that fail: a tool that nearly always works is no
 _NAME_CHARS = 70  # of a finding in a sentence
 
 
-def lines(found: ProjectFacts, *, limit: int = 8) -> list[str]:
-    """The facts that an agent or a person should know, in words, at most `limit` lines."""
+def lines(found: ProjectFacts, *, limit: int = 8, acting: bool = False) -> list[str]:
+    """The facts that an agent or a person should know, in words, at most `limit` lines; `acting` for who can only act
+    on them: how often a command failed is none of these."""
     said = (
-        _most_lines(found),
+        () if acting else _most_lines(found),
         _checked_lines(found),
         _way_lines(found),
         _finding_lines(found),

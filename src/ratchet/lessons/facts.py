@@ -123,6 +123,11 @@ class ProjectFacts:
         """Sentences that are worth knowing, in words."""
         return lines(self)
 
+    @property
+    def told(self) -> list[str]:
+        """Those that an agent can act on."""
+        return lines(self, acting=True)
+
 
 def projects(store: Store) -> list[str]:
     """The projects that have facts, those with the most calls first."""

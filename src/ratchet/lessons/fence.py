@@ -70,7 +70,7 @@ def _line(lesson: Row) -> str:
     lesson = shown(lesson)
     text = _string(lesson, "text")
     advice = harmless(without_hunks(text) if _holds_hunk(lesson, text) else text, _FACT_LIMIT)
-    when = harmless(_string(lesson, "when_text"), _DIGEST_WHEN)
+    when = harmless(_met(lesson), _DIGEST_WHEN)
     if not advice:
         return ""
     about = f" (when: {when})" if when else ""
@@ -146,7 +146,7 @@ def _entry(lesson: Row, number: int, room: int) -> str:
     advice = _plain(_string(lesson, "text"), _TEXT_LIMIT)
     if not advice.strip() or REMOVED in advice:
         return ""
-    when = " ".join(_plain(_string(lesson, "when_text"), _WHEN_LIMIT).split())
+    when = " ".join(_plain(_met(lesson), _WHEN_LIMIT).split())
     example = _plain(_string(lesson, "example"), _EXAMPLE_LIMIT)
     head = [_field("when", when)] if when else []
     do = _field("do", advice)
@@ -192,7 +192,12 @@ def shown(lesson: Row) -> Row:
     text = "\n".join(str(part) for part in parts) if isinstance(parts, list | tuple) else ""
     when = f"a failure of kind {_string(lesson, 'kind') or 'other'}"
     unsaid: Row = {"example": "", "skill": "", "steps": []}
-    return {**lesson, "text": text, "when_text": when, "when": when, "provenance": FOREIGN, **unsaid}
+    return {**lesson, "text": text, "when_text": when, "when": when, "met": when, "provenance": FOREIGN, **unsaid}
+
+
+def _met(lesson: Row) -> str:
+    """What a lesson is for, with what all who met it share filled in."""
+    return _string(lesson, "met") or _string(lesson, "when_text")
 
 
 def harmless(text: str, limit: int) -> str:
@@ -260,6 +265,9 @@ def _provenance(lesson: Row) -> str:
     sessions = lesson.get("sessions")
     where = f" in {len(sessions)} sessions" if isinstance(sessions, list) and len(sessions) > 1 else ""
     counts = f"worked {worked} of {tried} times{where}" if tried else "not counted yet"
+    if tried and lesson.get("group"):  # mined: by session
+        counts = f"worked in {worked} of {tried} session{'s' if tried > 1 else ''}"
+        counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"
     return f"{counts}; source: {source}; lesson {_plain(_string(lesson, 'id'), 60)}"
 

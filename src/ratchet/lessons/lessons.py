@@ -11,12 +11,12 @@ from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
+from ratchet.lessons.standing import once
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
-PROVEN_SESSIONS = 2  # a remedy that worked once may have worked by chance
 WrittenBy: TypeAlias = Literal["person", "report", "conversation"]
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 """All states, in the order in which lessons are listed."""
@@ -167,7 +167,8 @@ def listed(
 
 def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
     """Pattern id -> the lessons about its failures, in the order of `listed`; retired ones are left out. One that
-    answers a rule stands at that rule's pattern, whatever else its runs showed."""
+    answers a rule stands at that rule's pattern, whatever else its runs showed; of several projects' that say the same
+    the first does."""
     states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
     lessons = listed(store, states=states)
     about: dict[str, set[str]] = {each.id: {each.signature} for each in lessons}
@@ -185,7 +186,7 @@ def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
             patterns = {ruling[key] for key in keys if key in ruling} or patterns - ruled
         for pattern in sorted(patterns):
             found.setdefault(pattern, []).append(each)
-    return {pattern: tuple(each) for pattern, each in found.items()}
+    return {pattern: tuple(first for first, _ in once(each)) for pattern, each in found.items()}
 
 
 def _rules(store: Store) -> tuple[dict[str, str], dict[str, set[str]]]:
@@ -208,15 +209,14 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def by_merit(lesson: Lesson) -> tuple[int, bool, bool, float, int, str]:
-    """The key that orders lessons: active ones first, then those that say more than the failing tool does, and than
-    whoever knows the tool knows, then by the sessions in which they worked, times what one failure costs (a minute, as
-    a pattern's impact counts it, and those that its fix took). Candidates by their evidence: sessions, then what they
-    would have been right in, less wrong."""
-    worth = lesson.worked * (1 + lesson.wasted_s / 60)
+def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, str]:
+    """The key that orders lessons: active ones first, in the order of `standing.place`. Candidates by their evidence:
+    sessions, then what they would have been right in, less wrong; of equals those that would save most."""
+    tier, lacks, worth, tried = lesson.place
     if lesson.state == "candidate":
-        worth = lesson.worked + (1 + lesson.right) / (2 + lesson.right + lesson.wrong)
-    return STATES.index(lesson.state), lesson.says_itself, lesson.known, -worth, lesson.tried, lesson.id
+        evidence = lesson.worked + (1 + lesson.right) / (2 + lesson.right + lesson.wrong)
+        return STATES.index(lesson.state), tier, 0, -evidence, worth, lesson.id
+    return STATES.index(lesson.state), tier, lacks, worth, tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ratchet.lessons import exposure
+from ratchet.lessons import exposure, standing
 from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.rests import stale
 from ratchet.recording import wire
@@ -145,7 +145,8 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
 
 
 def _keyed(home: str, message: str, project: str) -> list[Row]:
-    """Lessons for the tests that fail and the findings of an output, in the order in which it shows them."""
+    """Lessons for the tests that fail and the findings of an output, in the order in which it shows them; habits of
+    silencing a check behind the others."""
     from ratchet.failures.diagnostics import import_keys_of, keys_of
     from ratchet.failures.failed_tests import names_of
 
@@ -158,10 +159,10 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
             return []
         raise
 
-    def place(row: Row) -> tuple[int, tuple[int, int, str]]:
+    def place(row: Row) -> tuple[bool, int, tuple[int, int, str]]:
         answers = row.get("keys")
         named = [at for at, key in enumerate(keys) if isinstance(answers, list) and key in answers]
-        return (named or [len(keys)])[0], _by_evidence(row)
+        return standing.Standing(row).is_habit, (named or [len(keys)])[0], _by_evidence(row)
 
     if imports:
         from ratchet.lessons import origins
@@ -271,7 +272,7 @@ def bars_in(body: str | None) -> Bars:
 
 def top(home: str, project: str) -> list[Row]:
     """Choose what a session in this project should know from its start, and no agent knows anyway: measured effect
-    first, then the turns that it would have saved, then how often it worked."""
+    first, then in the order of all lists."""
     clauses = ["l.scope = 'global'"]
     values: list[str] = []
     folder = project.rstrip("/")
@@ -282,11 +283,13 @@ def top(home: str, project: str) -> list[Row]:
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
-    lessons = [row for row in _select(home, where, tuple(values), project) if not (row.get("known") or "lines" in row)]
+    rows = [row for row in _select(home, where, tuple(values), project) if "lines" not in row]
+    found = [(standing.Standing(row), row) for row in rows]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
-    lessons.sort(key=lambda lesson: (-effects.get(str(lesson["id"]), usual), -_count(lesson, "saved_turns")))
-    return lessons
+    told = [(each, row) for each, row in found if not standing.unsaid(each)]
+    told.sort(key=lambda each: (-effects.get(str(each[1]["id"]), usual), standing.place(each[0]), str(each[1]["id"])))
+    return [row for _, row in told]
 
 
 def named(home: str, lesson_ids: list[str], project: str) -> list[Row]:

@@ -24,6 +24,7 @@ from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.facts import HOUR_S, Fact, facts, row_of, turns_of
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs
 from ratchet.lessons.mining.mining import Resolution, resolved
+from ratchet.lessons.mining.shared_words import filled
 from ratchet.lessons.mining.spending import is_mined
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.repositories import known_as
@@ -274,9 +275,10 @@ def _draft(store: Store, rows: Sequence[Row], ran: _Ran) -> Draft | None:
 def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequence[Row], now: float) -> Row:
     """The lesson's row as its evidence makes it; what persons and credit wrote into it stays."""
     verdict, seen = made.verdict, made.seen
-    basis = [each for each in seen if each.worked] or list(seen)
-    latest = basis[-1]
     edit = made.group.startswith("edit ")
+    basis = [each for each in seen if each.worked] or list(seen)
+    basis = [each for each in basis if not edit or verdict.forms[0] & set(each.forms)] or basis  # of what is told
+    latest = basis[-1]
     template = template_of(named_by(made.keys[0], made.when) if edit else made.when)
     signature = sign(latest.kind, template) if edit else _trigger(basis).signature
     state, reason = _decided(held) or _outdated(held, verdict.worked) or (verdict.state, verdict.reason)
@@ -297,10 +299,11 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "head": latest.head,
         "target": "" if edit else latest.target,
         "when_text": template,
+        "met": filled(template, [(each.session, each.message) for each in seen], verdict.text),
         "said": "" if edit else _trigger(basis).said,
         "source": "session",
         "text": verdict.text,
-        "example": "" if edit else latest.do,
+        "example": "" if edit or latest.do == verdict.text else latest.do,
         "failed": "" if edit or latest.rule in ("place", "form", "wait", "never") else latest.failed_input,
         "told": [[*sorted(forms)] for forms in verdict.forms],
         **made.asks,
@@ -359,9 +362,17 @@ def _outdated(held: Row, worked: int) -> tuple[LessonState, str] | None:
 
 
 def _evidence(basis: Sequence[Resolution]) -> list[Json]:
-    """The latest failures with what resolved them."""
-    named: list[Json] = [name for each in basis[-_EVIDENCE // 2 :] for name in (each.failed_id, each.worked_id)]
+    """The latest failures with what resolved them: one of each session before a session's others."""
+    newest = [*reversed(basis)]
+    first = {each.session: each for each in reversed(newest)}
+    others = [each for each in newest if first[each.session] is not each]
+    some = [*sorted(first.values(), key=lambda each: -each.at), *others][: _EVIDENCE // 2]
+    named: list[Json] = [name for each in sorted(some, key=_at) for name in (each.failed_id, each.worked_id)]
     return list(dict.fromkeys(named))
+
+
+def _at(each: Resolution) -> tuple[float, str]:
+    return each.at, each.id
 
 
 def _forget(store: Store, lesson_id: str) -> None:

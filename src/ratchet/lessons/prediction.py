@@ -228,7 +228,7 @@ class _Room:
         rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
         rows.sort(key=lambda row: (-whole_in(row, "worked"), text_in(row, "id")))
         seen = [for_agents_of(lesson_of(row)) for row in rows[:_FAILURES]]
-        return [StepLesson(id=each.id, text=each.text, when=each.when) for each in seen if each.text]
+        return [StepLesson(id=each.id, text=each.text, when=each.met) for each in seen if each.text]
 
     def _around(self, call: ToolCall, more_lines: int) -> Iterator[str]:
         """The circumstances that are known: without a session, those of the file and of the lines alone."""

@@ -147,13 +147,18 @@ def recalled(
 
 
 def _placed(store: Store, found: Sequence[RecalledLesson]) -> tuple[RecalledLesson, ...]:
-    """The same, each with the projects that it counts in: what one project taught need not hold in another."""
+    """The same, each with the projects that it counts in: what one project taught need not hold in another. What
+    several of them say alike is said once."""
     from ratchet.lessons.repositories import known_as
 
-    folders = {folder for each in found if each.lesson.scope != "global" for folder in each.lesson.projects}
+    alike: dict[str, list[str]] = {}
+    for each in found:
+        alike.setdefault(each.text, []).extend(each.lesson.projects)
+    found = [next(each for each in found if each.text == text) for text in alike]
+    folders = {folder for each in found if each.lesson.scope != "global" for folder in alike[each.text]}
     names = {folder: name for folder in folders if (name := known_as(store, folder))}
     return tuple(
-        replace(each, learnt_in=tuple(dict.fromkeys(names[at] for at in each.lesson.projects if at in names)))
+        replace(each, learnt_in=tuple(dict.fromkeys(names[at] for at in alike[each.text] if at in names)))
         for each in found
     )
 
@@ -240,7 +245,9 @@ def _keyed(
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
     shown = origins.about(_shown(rows, project, text, restating=restating), imports)
     found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in shown]
-    return sorted(_by_evidence(found), key=lambda each: (each.lesson.state != "active", first[each.id]))
+    return sorted(
+        _by_evidence(found), key=lambda each: (each.lesson.state != "active", each.lesson.is_habit, first[each.id])
+    )
 
 
 # The space between what somebody wrote before a finding (`the build failed: `) and the finding's place.

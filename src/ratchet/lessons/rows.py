@@ -7,6 +7,7 @@ from dataclasses import replace
 from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
 from ratchet.lessons.rests import folder_of, stale
+from ratchet.lessons.standing import Standing, place, unsaid
 from ratchet.records import Lesson, Row, record_of
 
 
@@ -14,9 +15,19 @@ def lesson_of(row: Row) -> Lesson:
     """The lesson that a row of the table `lessons` holds."""
     said = {name: value for name, value in row.items() if value is not None}
     lacking: Row = {"text": "", "signature": "", "kind": "", "tried": 0, "worked": 0}
-    why = stale(row, folder_of(row))
-    is_edit = said.get("rule") == "edit"
-    return record_of(Lesson, {**lacking, **said}, when=str(said.get("when_text", "")), stale=why, is_edit=is_edit)
+    standing = Standing(row)
+    when = str(said.get("when_text", ""))
+    return record_of(
+        Lesson,
+        {**lacking, **said},
+        when=when,
+        met=str(said.get("met") or when),
+        stale=stale(row, folder_of(row)),
+        is_edit=said.get("rule") == "edit",
+        is_habit=standing.is_habit,
+        place=place(standing),
+        unsaid=unsaid(standing),
+    )
 
 
 WITHHELD = "(a person's words: they stay in this home until --with-evidence is asked for)"
@@ -41,5 +52,5 @@ def for_agents(lesson: Lesson) -> Lesson:
         return lesson
     seen = shown({"foreign": True, "kind": lesson.kind, "parts": [*lesson.parts]})
     text, when, provenance = str(seen["text"]), str(seen["when_text"]), str(seen["provenance"])
-    shown_of = replace(lesson, text=text, when=when, example="", target="", head="", provenance=provenance)
+    shown_of = replace(lesson, text=text, when=when, met=when, example="", target="", head="", provenance=provenance)
     return replace(shown_of, skill="", steps=())

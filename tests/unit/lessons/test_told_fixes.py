@@ -9,6 +9,7 @@ import pytest
 from ratchet.lessons.lessons import by_merit
 from ratchet.lessons.mining.evidence import Seen, judged
 from ratchet.lessons.mining.mining import Resolution, resolutions
+from ratchet.lessons.rows import lesson_of
 from ratchet.records import Lesson, LessonState, Row
 from support.sessions import call, session, shell
 
@@ -302,19 +303,8 @@ def test_candidates_stand_in_the_order_of_their_evidence_and_active_ones_of_what
     def lesson(
         name: str, state: LessonState, worked: int, right: int = 0, wrong: int = 0, wasted_s: float = 0
     ) -> Lesson:
-        return Lesson(
-            id=name,
-            text=name,
-            state=state,
-            scope="project",
-            signature="",
-            kind="other",
-            tried=worked,
-            worked=worked,
-            right=right,
-            wrong=wrong,
-            wasted_s=wasted_s,
-        )
+        counts: Row = {"tried": worked, "worked": worked, "right": right, "wrong": wrong, "wasted_s": wasted_s}
+        return lesson_of({"id": name, "text": name, "state": state, "scope": "project", "kind": "other", **counts})
 
     rows = [
         lesson("dear once", "candidate", 1, wasted_s=9000),

@@ -80,6 +80,7 @@ def lesson_row(lesson: Lesson) -> Row:
         "id": lesson.id,
         "text": lesson.text,
         "when_text": lesson.when,
+        "met": lesson.met,
         "example": lesson.example,
         "tried": lesson.tried,
         "worked": lesson.worked,

@@ -12,10 +12,10 @@ from ratchet.failures.missing_names import name_in
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
-from ratchet.lessons.lessons import PROVEN_SESSIONS
 from ratchet.lessons.mining.fix_texts import named
 from ratchet.lessons.origins import GROUP
 from ratchet.lessons.rests import folder_of, stale
+from ratchet.lessons.standing import PROVEN_SESSIONS
 from ratchet.records import Json, Row, text_in, whole_in
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from ratchet.failures.diagnostics import names_rule
-from ratchet.failures.missing_names import name_in
+from ratchet.failures.missing_names import name_in, names_rule
 from ratchet.lessons.mining.fix_texts import is_known, named, says_itself, silences, suppresses, text_of
 from ratchet.lessons.mining.hunks import shapes, strong, tool_of
 from ratchet.records import LessonState
@@ -90,16 +89,17 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
     told = told or _chosen(key, fixes, None)
     if not told:
         return None
-    ended = [each for each in fixes if each.fixed]
-    worked = [each for each in ended if _fits(told, each)]
+    ended = [each for each in fixes if each.fixed and _is_known(each)]  # what nobody can say speaks for no other fix
+    worked = {each.session for each in ended if _fits(told[:1], each)}
+    met = worked | {each.session for each in fixes if not each.fixed or _is_known(each)}
     state, reason = _state(proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
     return FixVerdict(
         state=state,
         forms=told,
         text=text_of(told, ended),
         reason=reason,
-        tried=len({each.session for each in fixes}),
-        worked=len({each.session for each in worked}),
+        tried=len(met),
+        worked=len(worked),
         right=right,
         wrong=wrong,
         unknown=unknown,
@@ -135,6 +135,11 @@ def _outcome(told: Sequence[frozenset[str]], now: Sequence[Seen]) -> int:
     return -1 if known else 0
 
 
+def _is_known(each: Seen) -> bool:
+    """Tell whether anybody can say which edit a fix was."""
+    return bool(each.forms or each.added or each.removed)
+
+
 def _fits(told: Sequence[frozenset[str]], each: Seen) -> bool:
     return any(forms & each.forms for forms in told)
 
@@ -156,6 +161,10 @@ def _state(
         return "candidate", f"it switches a check off: told once {_WAY_SESSIONS} sessions did so" if off else ""
     if offers + 1 >= _JUDGED_OFFERS and right + 1 < _HOLDS * (offers + 1):
         return "candidate", f"it would have been right in {right} of {offers} sessions"
+    known = {each.session for each in fixes if _is_known(each)}
+    others = known - {each.session for each in fixes if _fits(told, each)}
+    if others and len(known - others) < PROVEN_SESSIONS:
+        return "candidate", f"it was otherwise in {len(others)} of {len(known)} sessions"
     return "active", ""
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from ratchet.lessons.hunk_lines import cut
 from ratchet.lessons.mining.hunks import SHORTER, SWAPS, imports, strong
 
 if TYPE_CHECKING:
     from ratchet.lessons.mining.evidence import Seen
 
-_REMOVED_LINES, _ADDED_LINES, _LINE_CHARS, _LEAD_CHARS = 3, 4, 120, 40
+_REMOVED_LINES, _ADDED_LINES, _LINE_CHARS = 3, 4, 120
 
 
 def suppresses(forms: frozenset[str]) -> bool:
@@ -177,12 +178,11 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     best = _once(best)
     before = best.removed[:_REMOVED_LINES]
     shown = dedent("\n".join((*before, *_told_lines(forms, best.added)))).split("\n")  # its depth within a block stays
-    gone, new = shown[: len(before)], shown[len(before) :]
-    lines = [f"- {_cut(line, new[at] if at < len(new) else '')}" for at, line in enumerate(gone)]
+    lines = [f"- {line}" for line in shown[: len(before)]]
     lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
-    lines += [f"+ {_cut(line, gone[at] if at < len(gone) else '')}" for at, line in enumerate(new)]
+    lines += [f"+ {line}" for line in shown[len(before) :]]
     lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
-    return ", for example:\n" + "\n".join(line for line in lines if line[2:].strip())
+    return ", for example:\n" + "\n".join(cut([line for line in lines if line[2:].strip()]))
 
 
 def _once(best: Seen) -> Seen:
@@ -193,22 +193,6 @@ def _once(best: Seen) -> Seen:
     return replace(
         best, removed=tuple(old for old, _ in places.values()), added=tuple(new for _, new in places.values())
     )
-
-
-def _cut(line: str, other: str) -> str:
-    """A line of at most `_LINE_CHARS` behind its indentation; of a longer one its start, and where it differs from the
-    line beside it."""
-    code, other = line.strip(), other.strip()
-    lead = line[: len(line) - len(line.lstrip())]
-    return lead + (code if len(code) <= _LINE_CHARS else _cut_beside(code, other))
-
-
-def _cut_beside(line: str, other: str) -> str:
-    same = next((at for at, (one, two) in enumerate(zip(line, other, strict=False)) if one != two), 0)
-    room = _LINE_CHARS - _LEAD_CHARS
-    start = max(_LEAD_CHARS, min(same - _LEAD_CHARS, len(line) - room))
-    left_out = "…" if start > _LEAD_CHARS else ""
-    return line[:_LEAD_CHARS] + left_out + line[start : start + room] + ("…" if start + room < len(line) else "")
 
 
 def _named_in(each: Seen) -> bool:

@@ -281,6 +281,11 @@ def _suppressed(match: re.Match[str], text: str) -> list[str]:
     return ["silence " + match.group().strip("/# ")]
 
 
+def without_silencing(text: str) -> str:
+    """Take out of a text what switches rules of checkers off at a place."""
+    return _SUPPRESSES.sub("", text)
+
+
 def _gained(pattern: re.Pattern[str], old: str, new: str) -> list[str]:
     """List what a pattern finds more often in the new text than in the old one."""
     return list(Counter(pattern.findall(new)) - Counter(pattern.findall(old)))

@@ -1,0 +1,97 @@
+"""Ranks lessons, and tells how far each is told: one rule for every list, page, file of notes and session's start.
+
+First what several sessions saw work, of that what the failing tool does not say, then by what a failure cost; a habit
+of silencing a check comes behind everything else. Lean: hook processes import this.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ratchet.records import Json, Lesson
+
+PROVEN_SESSIONS = 2
+"""Sessions that prove a remedy: one that worked once may have worked by chance."""
+HABIT = (
+    "What switches a check off is never advice. The one exception is a habit of the project: one named rule, beside "
+    "its finding, with the reason, in three sessions. It is told there as that, with its counts, behind all else."
+)
+"""The rule of silenced checks, in the words of every surface and page."""
+_EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
+_NEWS, _AT_FAILURE, _PLAIN, _HABIT = range(4)
+
+
+class Standing:
+    """What the place of a lesson depends on, of its row. `is_habit`: it says that the project silences a check;
+    `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
+    it renames what only one session met."""
+
+    __slots__ = (
+        *("is_explained", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked"),
+        "worth",
+    )
+
+    def __init__(self, row: Mapping[str, Json]) -> None:
+        self.tried, self.worked = _whole(row, "tried"), _whole(row, "worked")
+        wasted_s = row.get("wasted_s")
+        minutes = 1 + (wasted_s if isinstance(wasted_s, int | float) else 0) / 60
+        # A failure costs a minute by itself, as a pattern's impact has it.
+        self.worth = (self.worked or self.tried) * minutes + _whole(row, "saved_turns")
+        asked = bool(row.get("approved"))  # a person wants it told, whatever a tool says
+        self.says_itself, self.known = (bool(row.get(name)) and not asked for name in ("says_itself", "known"))
+        told = row.get("told")
+        remedies = [[*map(str, each)] for each in told if isinstance(each, list)] if isinstance(told, list) else []
+        habits = [bool(each) and all(form.startswith("suppress ") for form in each) for each in remedies]
+        self.is_habit, self.silences = habits[:1] == [True], any(habits)
+        forms = remedies[0] if remedies else []
+        renames = any(form.startswith("instead ") for form in forms)
+        self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not asked
+        self.is_explained = row.get("rule") in _EXPLAINED or (row.get("rule") == "edit" and _is_ruled(row))
+
+
+def _is_ruled(row: Mapping[str, Json]) -> bool:
+    """Tell whether a finding is known by the name of its rule: its tool says what is wrong."""
+    from ratchet.failures.missing_names import names_rule
+
+    keys = row.get("keys")
+    return isinstance(keys, list) and bool(keys) and names_rule(str(keys[0]))
+
+
+def _whole(row: Mapping[str, Json], name: str) -> int:
+    value = row.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def place(each: Standing) -> tuple[int, int, float, int]:
+    """The place of a lesson among others of its state; what stands first sorts first.
+
+    A habit of silencing stands last, before it what the failing tool says itself or whoever knows it knows, before
+    that what is about one session's names. Of all others those that several sessions, and most, saw work (or that
+    a person vouches for) and whose failing tool does not say what is wrong, then those of which one of the two holds.
+    """
+    tier = _HABIT if each.is_habit else _PLAIN if each.says_itself or each.known else _NEWS
+    proven = not each.tried or (each.worked or each.tried) >= PROVEN_SESSIONS
+    usual = not each.worked or 2 * each.worked >= each.tried
+    lacks = (not proven or not usual) + each.is_explained
+    return _AT_FAILURE if each.is_one_off and tier == _NEWS else tier, lacks, -each.worth, each.tried
+
+
+def unsaid(each: Standing) -> str:
+    """Say why a lesson is not told ahead of its failure (at a session's start, in a file of notes, among the first
+    lines of `learn`), "" where it is."""
+    if each.says_itself:
+        return "the failing tool says as much"
+    if each.known:
+        return "whoever knows the tool knows it"
+    return "it is about a name that one session met: told where that very name fails" if each.is_one_off else ""
+
+
+def once(found: Iterable[Lesson]) -> list[tuple[Lesson, int]]:
+    """Each remedy once, as the first lesson says it, and how many others of its state say the same: one remedy of
+    several findings, or of several projects."""
+    alike: dict[tuple[str, str], list[Lesson]] = {}
+    for each in found:
+        alike.setdefault((each.state, each.text), []).append(each)
+    return [(some[0], len(some) - 1) for some in alike.values()]
