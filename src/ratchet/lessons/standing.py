@@ -28,10 +28,7 @@ class Standing:
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
     it renames what only one session met."""
 
-    __slots__ = (
-        *("is_explained", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked"),
-        "worth",
-    )
+    __slots__ = (*("_row", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked", "worth"),)
 
     def __init__(self, row: Mapping[str, Json]) -> None:
         self.tried, self.worked = _whole(row, "tried"), _whole(row, "worked")
@@ -48,7 +45,12 @@ class Standing:
         forms = remedies[0] if remedies else []
         renames = any(form.startswith("instead ") for form in forms)
         self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not asked
-        self.is_explained = row.get("rule") in _EXPLAINED or (row.get("rule") == "edit" and _is_ruled(row))
+        self._row = row
+
+    @property
+    def is_explained(self) -> bool:
+        rule = self._row.get("rule")
+        return rule in _EXPLAINED or (rule == "edit" and _is_ruled(self._row))
 
 
 def _is_ruled(row: Mapping[str, Json]) -> bool:

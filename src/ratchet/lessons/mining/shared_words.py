@@ -7,40 +7,46 @@ from collections.abc import Sequence
 
 _MASK = re.compile(r"<([a-z_]+)\d?>")
 _NUMBERS = frozenset(("num", "dur", "size", "time", "hex", "id", "hash", "port", "pid"))
+_MARKS = "'\"`.,:;()[]"
 _SESSIONS = 2  # from which on what they share is no chance
 _CHARS = 80  # of what is filled in
 
 
 def filled(template: str, met: Sequence[tuple[str, str]], advice: str) -> str:
     """The first line of a masked error text with those masks filled in for which every sighting, as (session, message),
-    has the same text; of a single session only what the advice names, too. Numbers say nothing."""
-    line = template.split("\n")[0]
-    if not _MASK.search(line):
+    has the same text; of a single session only what the advice names, too. Numbers say nothing. Linear in the texts."""
+    line, *below = template.split("\n")
+    masks, between = _MASK.findall(line), [" ".join(each.split()) for each in _MASK.sub("\0", line).split("\0")]
+    found = [values for _, said in met if (values := _values(between, said))]
+    if not masks or not found or len(found) < len(met):
         return template
-    pattern = re.compile("".join(_expression(part) for part in re.split(r"(<[a-z_]+\d?>|\s+)", line)))
-    found = [(session, fit.groups()) for session, said in met if (fit := _matched(pattern, said)) is not None]
-    if not found or len(found) < len(met):
-        return template
-    several = len({session for session, _ in found}) >= _SESSIONS
-    shared = [values[0] if len(set(values)) == 1 else "" for values in zip(*(each for _, each in found), strict=True)]
-
-    def value(mask: re.Match[str]) -> str:
-        text = shared.pop(0)
-        told = several or re.search(rf"(?<![\w/.-]){re.escape(text.strip(_MARKS))}(?![\w/-])", advice) is not None
-        fits = 0 < len(text) <= _CHARS and mask[1] not in _NUMBERS and text.strip(_MARKS)
-        return text if fits and told else mask[0]
-
-    return "\n".join([_MASK.sub(value, line), *template.split("\n")[1:]])
+    several = len({session for session, _ in met}) >= _SESSIONS
+    shared = [each[0] if len(set(each)) == 1 else "" for each in zip(*found, strict=True)]
+    told = [
+        text if 0 < len(text) <= _CHARS and mask not in _NUMBERS and (several or _names(advice, text)) else ""
+        for mask, text in zip(masks, shared, strict=True)
+    ]
+    return "\n".join([_MASK.sub(lambda mask: told.pop(0) or mask[0], line), *below])
 
 
-_MARKS = "'\"`.,:;()[]"
+def _values(between: Sequence[str], said: str) -> list[str]:
+    """What stands where a line of a text is masked; [] where no line is of this form."""
+    for each in said.split("\n"):
+        line = " ".join(each.split())
+        if not line.startswith(between[0]) or not line.endswith(between[-1]):
+            continue
+        at, values = len(between[0]), []
+        for number, literal in enumerate(between[1:], 2):
+            end = len(line) - len(literal) if number == len(between) else line.find(literal or " ", at + 1)
+            if end <= at:
+                break
+            values.append(line[at:end].strip())
+            at = end + len(literal)
+        else:
+            return values
+    return []
 
 
-def _expression(part: str) -> str:
-    if _MASK.fullmatch(part):
-        return "(.+?)"
-    return r"\s+" if part.isspace() else re.escape(part)
-
-
-def _matched(pattern: re.Pattern[str], said: str) -> re.Match[str] | None:
-    return next((fit for line in said.split("\n") if (fit := pattern.fullmatch(line.strip())) is not None), None)
+def _names(advice: str, text: str) -> bool:
+    bare = text.strip(_MARKS)
+    return bool(bare) and re.search(rf"(?<![\w/.-]){re.escape(bare)}(?![\w/-])", advice) is not None
