@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
+from ratchet.recording.journal import FOLDER as JOURNAL
 from ratchet.sessions.cost import NAMELESS
+from ratchet.store.opening import STORE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -212,20 +214,33 @@ def forgotten(done: Forgotten) -> None:
         show.line(f"  {count:>9,} rows of {table}")
     if not done.done:
         return
-    show.line(f"  {done.patterns:>9,} patterns and {len(done.lessons):,} lessons went with them")
+    gone = f"{show.number(done.patterns, 'pattern')} and {show.number(len(done.lessons), 'lesson')}"
+    show.line(f"  {gone} went with them: they rested on nothing else")
     if done.kept_lessons:
         show.line(f"  {len(done.kept_lessons):>9,} lessons stay without that evidence")
     for folder in done.folders:
         show.line(f"LEFT: {folder}, a skill that was made of them and changed by a person: yours to delete")
-    if done.left or done.traces:
-        for table, count in done.left.items():
-            show.line(f"LEFT: {count:,} rows of {table}")
-        for name in done.traces:
-            show.line(f"LEFT: {name} still names one of them; a journal goes once it is moved and nobody writes to it")
+    for table, count in done.left.items():
+        show.line(f"LEFT: {show.number(count, 'row')} of {table} with the name of one of them")
+    for name in done.quoting:
+        show.line(f"LEFT: session {show.plain(name, 80)} speaks of one of them; next: ratchet forget {name}")
+    for name in done.traces:
+        show.line(f"LEFT: {name} still names one of them{_way_out(name)}")
     if done.beside:
         show.line(f"LEFT: {show.plain(done.beside, 300)}; what it holds of them goes when it is asked next")
     if not (done.left or done.traces or done.folders or done.beside):
-        show.line("proved: no row names them any more, and no file of the home does")
+        show.line(
+            "proved: every table and every file of the home was searched, and none names them but for the paths of the "
+            "histories that were read (so that they are not read again)"
+        )
+
+
+def _way_out(name: str) -> str:
+    if name.startswith(STORE_NAME):
+        return ", outside its rows; once no other process has it open: ratchet db compact"
+    if name.startswith(JOURNAL):
+        return "; it goes once it is moved and nobody writes to it: ratchet learn"
+    return "; it is yours to look into, and to delete"
 
 
 def checked(result: Checked) -> None:

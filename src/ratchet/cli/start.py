@@ -69,15 +69,16 @@ def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, a
     if as_json:
         show.as_json(shapes.lessons.LearnedShape.built(learned))
     else:
-        with show.progress(quiet=not learned.outcomes) as progress:
-            replay = runtime.lessons.backtest(progress=progress) if learned.outcomes else runtime.lessons.replayed()
+        replay = None if learned.outcomes else runtime.lessons.replayed()
+        with show.progress(quiet=replay is not None) as progress:
+            replay = runtime.lessons.backtest(progress=progress) if replay is None else replay
         facts = runtime.lessons.facts(among=learned.projects, limit=len(learned.projects))
         show_learned.learned(
             learned,
             facts,
             runtime.lessons.list(),
             runtime.lessons.words() if learned.corrections else (),
-            prevented=told(replay) if replay and replay.right + replay.wrong + replay.unknown else "",
+            prevented=told(replay) if replay.right + replay.wrong + replay.unknown else "",
             waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if learned.outcomes else 0,
             following=bool(learned.outcomes),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ratchet import files
@@ -43,16 +43,44 @@ def obeyed(
     return shown
 
 
-def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
-    """Tell the hooks what a session in each of these projects (by name) is to know from its start.
+def publish_facts(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
+    """Tell the hooks what a session in each of these projects (by name; None: in all, and of no other any more) is to
+    know from its start.
 
     A home that cannot be written costs a warning. Raises StoreError.
     """
-    for project in sorted(set(projects)):
-        text = fence.facts(
-            facts.for_agents(facts.facts_of(store, project)).told, fence.FACTS_LIMIT, facts.remote(project)
+    told = {}
+    for project in sorted(set(facts.projects(store) if projects is None else projects)):
+        found = facts.for_agents(facts.facts_of(store, project))
+        told[exposure.facts_path(str(home), project)] = fence.facts(
+            found.told, fence.FACTS_LIMIT, facts.remote(project)
         )
-        path = Path(exposure.facts_path(str(home), project))
+    _tell(told, whole=projects is None, folder=home / "hook" / "facts")
+
+
+def publish_triggers(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
+    """Tell the hooks before which steps of these projects (by name; None: of all, and of no other any more) a proven
+    lesson is said. What a remote names is also told where no hook can ask for the remote: in a folder that is none of
+    its clones here.
+
+    A home that cannot be written costs a warning. Raises StoreError.
+    """
+    every = projects is None
+    if projects is None:
+        projects = [text_in(row, "project") for row in store.sum_by("lessons", ("project",), ("count:*",))]
+    told = {}
+    for project in sorted({*projects} - {""}):
+        lines = "".join(f"{each.written()}\n" for each in making.triggers(store, project))
+        for name in (project, *repositories.known_by(store, project)):
+            told[trigger.path_of(str(home), name)] = lines
+    _tell(told, whole=every, folder=home / "hook" / "ahead")
+
+
+def _tell(told: Mapping[str, str], *, whole: bool, folder: Path) -> None:
+    """Write each file's text, remove those of none, and (`whole`) all others of the folder."""
+    others = {str(path): "" for path in folder.glob("*")} if whole else {}
+    for name, text in {**others, **told}.items():
+        path = Path(name)
         try:
             if text:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -60,29 +88,7 @@ def publish_facts(store: Store, home: Path, projects: Iterable[str]) -> None:
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            log.warning("hooks go on without facts of %s: %s cannot be written (%s)", project, path, error.strerror)
-
-
-def publish_triggers(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
-    """Tell the hooks before which steps of these projects (by name; None: of all) a proven lesson is said. What a
-    remote names is also told where no hook can ask for the remote: in a folder that is none of its clones here.
-
-    A home that cannot be written costs a warning. Raises StoreError.
-    """
-    if projects is None:
-        projects = [text_in(row, "project") for row in store.sum_by("lessons", ("project",), ("count:*",))]
-    for project in sorted({*projects} - {""}):
-        lines = [each.written() for each in making.triggers(store, project)]
-        for name in (project, *repositories.known_by(store, project)):
-            path = Path(trigger.path_of(str(home), name))
-            try:
-                if lines:
-                    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    files.replace(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"), mode=0o600)
-                else:
-                    path.unlink(missing_ok=True)
-            except OSError as error:
-                log.warning("hooks go on with what they knew of %s: %s cannot be written (%s)", name, path, error)
+            log.warning("hooks go on with what they knew: %s cannot be written (%s)", path, error.strerror or error)
 
 
 def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_share: float) -> float:

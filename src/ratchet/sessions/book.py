@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ratchet.arguments import whole_id
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.repositories import folders_of, project_of
-from ratchet.records import Json, outcome_of
+from ratchet.records import Json, outcome_of, text_in
 from ratchet.sessions import cost, finding, handoff, listing, opening, ways
 from ratchet.sessions.finding import Narrowed, SearchFound
 from ratchet.sessions.prices import Prices
@@ -255,8 +255,17 @@ def _wanted(store: Store, what: str, before: float | None) -> list[str]:
         if folders:
             where["project"] = ("in", [*folders])
         else:
-            where["session"] = listing.named(store, what)["session"]
+            where["session"] = _session_meant(store, what)
     return [str(row["session"]) for row in store.find("session_tallies", where, order=("max_at",)).rows]
+
+
+def _session_meant(store: Store, what: str) -> str:
+    try:
+        return text_in(listing.named(store, what), "session")
+    except NotFound:
+        raise NotFound(
+            f"no session or project {what}; `ratchet sessions list` and `ratchet lessons facts` show them"
+        ) from None
 
 
 def _folders_meant(store: Store, what: str) -> list[str]:

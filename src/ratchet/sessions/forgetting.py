@@ -1,4 +1,4 @@
-"""Forgets sessions: their rows, texts, index and evidence, and proves it by looking for what is left.
+"""Forgets sessions: their rows, texts, index and evidence, what was made of them, and proves it (`sessions.proof`).
 
 Counts that they share with other sessions are taken back; a pattern that nobody else met goes, and a lesson that rests
 on nothing else. A lesson that a person decided about stays, without its evidence. A skill may hold any word of what its
@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING
 
 from ratchet.failures.patterns.ingest import uncount
 from ratchet.failures.patterns.merging import drop
+from ratchet.failures.patterns.patterns import pattern_count
 from ratchet.failures.patterns.sums import sum_anew
-from ratchet.lessons.exposure import mirror_path
+from ratchet.lessons.calibration import calibrate
+from ratchet.lessons.delivery import publish_facts
+from ratchet.lessons.exposure import mirror_path, project_name
 from ratchet.lessons.mined import recount
 from ratchet.lessons.skills.rows import drop as drop_skill
+from ratchet.recording.blanking import blank
 from ratchet.recording.sources.lines import bare_carry
 from ratchet.records import Json, Row, text_in, whole_in
-from ratchet.store.opening import STORE_NAME
+from ratchet.sessions import proof
 from ratchet.store.redis.beside import taken_out
 from ratchet.store.retention import forget_before, remember_forgotten
 from ratchet.store.sums import forget_sums
@@ -56,19 +60,26 @@ _NAMED: Mapping[str, str] = {
     "team_mail": "run",
 }
 """Table -> the column that names the session."""
+_NOTES = ("forgotten", "retention", "evaluations", "redis", "distilled:")
+"""Rows of `meta` that were computed from no session, by how their names begin: all others are made anew."""
+_ABOUT: tuple[tuple[str, str, Mapping[str, Json], str], ...] = (
+    ("events", "record", {"noun": "pattern"}, "patterns"),
+    ("events", "record", {"noun": "lesson"}, "lessons"),
+    ("triage", "pattern", {}, "patterns"),
+    ("proposals", "pattern", {"trial": ""}, "patterns"),
+)
+"""What is said of a record: table, the column that names it, which rows, and the record's table."""
 _BATCH = 500
 _SAMPLE = 200  # ids of outcomes that the files of a home are searched for
-_CHUNK_BYTES = 1 << 24
-_LEAST_NAME = 8  # characters; a shorter session's name is a word that stands anywhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
     """Rows that went by table, patterns that nobody else met, lessons that rested on nothing else, and lessons that
-    stay without their evidence. `left` counts rows that still name a session, `traces` names files of the home in
-    which one of its ids still stands, `folders` those of skills made of it that a person changed, which are theirs; all
-    are empty when nothing is left. `beside` says why it may still stand in the Redis beside the store; "": it does
-    not."""
+    stay without their evidence. `left` counts rows that still name a session or a step, `quoting` are the other
+    sessions whose rows those are, `traces` names files of the home in which one of the ids still stands, `folders`
+    those of skills made of it that a person changed, which are theirs; all are empty when nothing is left. `beside`
+    says why it may still stand in the Redis beside the store; "": it does not."""
 
     sessions: tuple[str, ...]
     removed: Mapping[str, int]
@@ -78,6 +89,7 @@ class Forgotten:
     left: Mapping[str, int]
     traces: tuple[str, ...]
     done: bool
+    quoting: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     beside: str = ""
 
@@ -98,7 +110,7 @@ def forget(
     if dry_run:
         return Forgotten(
             sessions=tuple(sessions),
-            removed=_counted(store, sessions),
+            removed=_planned(store, sessions),
             patterns=0,
             lessons=(),
             kept_lessons=(),
@@ -106,24 +118,31 @@ def forget(
             traces=(),
             done=False,
         )
-    tally = _Gone()
+    tally, patterns = _Gone(), pattern_count(store)
     for session in sessions:
         _forget_one(store, session, tally)
     if before is not None:
         _forget_loose(store, before, tally)
+    with store.transaction():
+        _forget_derived(store, tally)
+    calibrate(store)
+    blank(store, home, [*sessions, *tally.sample])
     _forget_hooks(home, sessions)
+    publish_facts(store, home)
     folders = tuple(changed())
     store.compact()
     beside = taken_out(store)
+    left = proof.rows_left(store, sessions, tally.sample, _NAMED)
     return Forgotten(
         sessions=tuple(sessions),
         removed={name: count for name, count in tally.removed.items() if count},
-        patterns=tally.patterns,
+        patterns=patterns - pattern_count(store),
         lessons=tuple(sorted(tally.gone)),
         kept_lessons=tuple(sorted(tally.kept)),
-        left=_counted(store, sessions),
-        traces=tuple(_traces(home, tally.sample, sessions)),
+        left=left.rows,
+        traces=tuple(proof.files_left(home, sessions, tally.sample)),
         done=True,
+        quoting=left.quoting,
         folders=folders,
         beside=beside,
     )
@@ -134,22 +153,23 @@ class _Gone:
 
     def __init__(self) -> None:
         self.removed: dict[str, int] = {}
-        self.patterns = 0
         self.gone: set[str] = set()
         self.kept: set[str] = set()
         self.sample: list[str] = []
+        self.folders: set[str] = set()
 
     def add(self, table: str, count: int) -> None:
         self.removed[table] = self.removed.get(table, 0) + count
 
 
-def _counted(store: Store, sessions: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for table, column in _NAMED.items():
-        for some in _batches(sessions):
-            rows = store.sum_by(table, (), ("count:*",), {column: ("in", some)})
-            found[table] = found.get(table, 0) + whole_in(rows[0], "count:*")
-    return {table: count for table, count in found.items() if count}
+def _planned(store: Store, sessions: Sequence[str]) -> dict[str, int]:
+    """Count the rows that would go, by table."""
+    found = proof.counted(store, sessions, _NAMED)
+    ids = [text_in(row, "id") for each in sessions for row in store.find("outcomes", {"session": each}).rows]
+    places = [store.sum_by("step_places", (), ("count:*",), {"id": ("in", some)}) for some in _batches(ids)]
+    if count := sum(whole_in(rows[0], "count:*") for rows in places):
+        found["step_places"] = count
+    return found
 
 
 def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
@@ -162,6 +182,7 @@ def _forget_one(store: Store, session: str, tally: _Gone) -> None:
         rows = store.find("outcomes", {"session": session}).rows
         ids = [text_in(row, "id") for row in rows]
         tally.sample += ids[: max(0, _SAMPLE - len(tally.sample))]
+        tally.folders |= {text_in(row, "project") for row in rows} - {""}
         resolved = store.find("resolutions", {"session": session}).rows
         projects = {text_in(row, "project") for row in store.find("moves", {"session": session}).rows}
         sighted = store.sum_by("sightings", ("signature",), (), {"session": session})
@@ -171,22 +192,17 @@ def _forget_one(store: Store, session: str, tally: _Gone) -> None:
             tally.add("step_places", store.delete("step_places", {"id": ("in", some)}))
         for table, column in _NAMED.items():
             tally.add(table, store.delete(table, {column: session}))
-        _unname(store, session, set(ids))
+        _unname(store, session, tally)
         met = [name for row in sighted if (name := text_in(row, "signature"))]
         sum_anew(store, met)
-        tally.patterns += _drop_unseen(store, met)
+        _drop_unseen(store, met)
         _unteach(store, session, set(ids), resolved, projects, tally)
         remember_forgotten(store, [session])
 
 
-def _unname(store: Store, session: str, ids: set[str]) -> None:
-    """Take a session's names out of what others share: an agent's last outcomes, and what a reader remembers of a
-    history. The file's own name stays, so that it is not read again."""
-    for row in store.find("recents").rows:
-        held = row.get("ids")
-        if isinstance(held, list) and not ids.isdisjoint(map(str, held)):
-            kept: list[Json] = ["" if str(each) in ids else each for each in held]
-            store.swap("recents", text_in(row, "agent"), whole_in(row, "revision"), {**row, "ids": kept})
+def _unname(store: Store, session: str, tally: _Gone) -> None:
+    """Take a session's name out of what a reader remembers of a history, and lines of it that could not be used where
+    it was nobody else's. The file's own name stays, so that it is not read again."""
     for row in store.find("cursors", {"identity": ("!=", None)}).rows:
         carry = row.get("carry")
         sessions = carry.get("sessions") if isinstance(carry, dict) else None
@@ -194,9 +210,11 @@ def _unname(store: Store, session: str, ids: set[str]) -> None:
             others: Row = {name: True for name in sessions if name != session}
             left = {**carry, "sessions": others} if others else bare_carry(carry)
             store.swap("cursors", text_in(row, "path"), whole_in(row, "revision"), {**row, "carry": left})
+            if not others:
+                tally.add("quarantine", store.delete("quarantine", {"path": row["path"]}))
 
 
-def _drop_unseen(store: Store, signatures: Sequence[str]) -> int:
+def _drop_unseen(store: Store, signatures: Sequence[str]) -> None:
     """Drop the signatures that no session and no tally has any more."""
     unseen = [
         each
@@ -204,7 +222,8 @@ def _drop_unseen(store: Store, signatures: Sequence[str]) -> int:
         if not store.find("sightings", {"signature": each}, limit=1).rows
         and not store.find("outcomes", {"signature": each}, limit=1).rows
     ]
-    return sum(drop(store, [str(each) for each in some]) for some in _batches(unseen))
+    for some in _batches(unseen):
+        drop(store, [str(each) for each in some])
 
 
 def _unteach(
@@ -212,9 +231,10 @@ def _unteach(
 ) -> None:
     """Take a session's evidence from the lessons that rest on it."""
     touched = {text_in(row, "lesson_id") for row in resolved} - {""}
-    resting = {text_in(row, "id"): row for row in store.find("lessons").rows if _rests_on(row, session, ids)}
+    known = {text_in(row, "id"): row for row in store.find("lessons").rows}
+    resting = {name for name, row in known.items() if _rests_on(row, session, ids)}
     recount(store, [*touched, *(f"{of} in {project}" for project in projects for of in ("said", "imported"))])
-    for lesson_id in touched | set(resting):
+    for lesson_id in (touched | resting) & known.keys():
         tally.add("skills", drop_skill(store, lesson_id))
         row = store.get("lessons", lesson_id)
         if row is None:
@@ -260,8 +280,37 @@ def _forget_loose(store: Store, before: float, tally: _Gone) -> None:
             tally.add("steps", store.delete("steps", {"id": ("in", some)}))
             failed = {text_in(row.get("failure"), "signature") for row in rows} - {""}
             sum_anew(store, sorted(failed))
-            tally.patterns += _drop_unseen(store, sorted(failed))
+            _drop_unseen(store, sorted(failed))
     forget_before(store, before, time.time())
+
+
+def _forget_derived(store: Store, tally: _Gone) -> None:
+    """Remove what was made of what is gone: all that is computed over the whole store and kept, which the next reader
+    makes anew; addresses of folders in which nothing else ran; and what is said of patterns and lessons that are no
+    more."""
+    computed: list[Json] = [
+        name for row in store.find("meta").rows if not (name := text_in(row, "name")).startswith(_NOTES)
+    ]
+    store.delete("meta", {"name": ("in", computed)})
+    for row in store.find("lessons").rows:
+        if "saved_turns" in row:  # of a replay over sessions of which some are gone
+            left = {name: value for name, value in row.items() if name != "saved_turns"}
+            store.swap("lessons", text_in(row, "id"), whole_in(row, "revision"), left)
+    ran_in = {
+        text_in(row, "project")
+        for name in ("outcomes", "session_tallies")
+        for row in store.sum_by(name, ("project",), ())
+    }
+    deserted: list[Json] = [
+        *{project_name(each) for each in tally.folders} - {project_name(each) for each in ran_in - {""}}
+    ]
+    tally.add("remotes", store.delete("remotes", {"folder": ("in", deserted)}))
+    for table, column, about, whole in _ABOUT:
+        asked = store.sum_by(table, (column,), (), about)
+        for some in _batches([text_in(row, column) for row in asked]):
+            held = {row["id"] for row in store.find(whole, {"id": ("in", some)}).rows}
+            gone: list[Json] = [each for each in some if each and each not in held]
+            tally.add(table, store.delete(table, {**about, column: ("in", gone)}))
 
 
 def _forget_hooks(home: Path, sessions: Sequence[str]) -> None:
@@ -274,24 +323,3 @@ def _forget_hooks(home: Path, sessions: Sequence[str]) -> None:
     mirror = Path(mirror_path(str(home)))
     for kept in mirror.parent.glob(f"{mirror.name}*"):
         kept.unlink(missing_ok=True)
-
-
-def _traces(home: Path, steps: Sequence[str], sessions: Sequence[str]) -> Iterable[str]:
-    """Files below the home in which one of these steps or sessions still stands. The store may name a history file,
-    which is called by its session: there only steps are looked for."""
-    for path in sorted(each for each in home.rglob("*") if each.is_file() and not each.is_symlink()):
-        names = [*steps] if path.name.startswith(STORE_NAME) else [*steps, *sessions]
-        if _holds(path, [name.encode() for name in names if len(name) >= _LEAST_NAME]):
-            yield str(path.relative_to(home))
-
-
-def _holds(path: Path, names: Sequence[bytes]) -> bool:
-    longest = max(map(len, names), default=0)
-    with path.open("rb") as file:
-        tail = b""
-        while chunk := file.read(_CHUNK_BYTES):
-            held = tail + chunk
-            if any(name in held for name in names):
-                return True
-            tail = held[-longest:]
-    return False

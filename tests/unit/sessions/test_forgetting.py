@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ratchet.errors import NotFound, UsageError
+from ratchet.failures.patterns.health import recent
+from ratchet.integrations import hook_entries
 from ratchet.runtime import Runtime, unwatched
+from ratchet.store.schema import TABLES
 from support.histories import SESSION, lines
-from support.shop import HISTORY, SHOP, history, shell
+from support.shop import HISTORY, SHOP, history, shell, words
 
 
 @pytest.fixture
@@ -163,6 +169,104 @@ def test_a_skill_whose_lesson_is_gone_hides_no_other(runtime: Runtime, tmp_path:
         runtime.cures.show_skill("push-it")
 
 
+CANARY = "zebrafish"
+REMOTE = f"To github.com:dev/{CANARY}.git\n * [new branch] topic"
+
+
+def watched(tmp_path: Path, runtime: Runtime) -> tuple[str, ...]:
+    """Sessions of one project, with its word in all that a person, a tool or git says; mined, replayed, predicted,
+    told to a hook, decided about and asked about."""
+    sessions = tuple(f"{CANARY}-session-{number}" for number in range(4))
+    folder = f"/home/dev/{CANARY}"
+    for number, session in enumerate(sessions):
+        calls = [
+            words(f"push the {CANARY} branch, never with force", 39),
+            *shell(f"p{number}", "git push", PUSH.replace("topic", CANARY), 40, failed=True),
+            *shell(f"q{number}", f"git push --set-upstream origin {CANARY}", REMOTE, 42),
+            *shell(f"r{number}", f"./{CANARY} check", f"{CANARY}: no such rule", 44, failed=True),
+        ]
+        rows = [{**each, "sessionId": session, "cwd": folder, "uuid": f"{each['uuid']}-{session}"} for each in calls]
+        lines(tmp_path / f"{number}.jsonl", [*rows, {"sessionId": session, "type": "odd"}])
+    runtime.learn([tmp_path / f"{number}.jsonl" for number in range(4)])
+    runtime.lessons.backtest()
+    runtime.publish()
+    for pattern in runtime.patterns():
+        runtime.store.insert_new("triage", [{"pattern": pattern.id, "state": "open", "note": CANARY}])
+    environ = {"HOME": str(tmp_path / "user"), "PATH": os.environ["PATH"]}
+    for event, more in (
+        ("SessionStart", {}),
+        ("PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "git push"}, "error": PUSH}),
+    ):
+        said = {"session_id": sessions[0], "cwd": folder, "hook_event_name": event, "tool_use_id": "toolu_01", **more}
+        command = hook_entries.command(event, home=runtime.home, environ=environ)
+        subprocess.run(["sh", "-c", command], input=json.dumps(said).encode(), env=environ, check=True, timeout=60)
+    runtime.drain()
+    return sessions
+
+
+def holding(home: Path, word: bytes) -> list[str]:
+    return sorted(
+        str(each.relative_to(home)) for each in home.rglob("*") if each.is_file() and word in each.read_bytes()
+    )
+
+
+@pytest.mark.sqlite
+def test_when_all_is_forgotten_only_where_reading_stands_is_left(tmp_path: Path) -> None:
+    """Whatever is new: a table, a row of `meta`, a file of the hooks. What may stay is named here."""
+    with Runtime.open(home=tmp_path / "home", keep_steps=True) as runtime:
+        sessions = watched(tmp_path, runtime)
+        before = {name for name in TABLES if runtime.store.find(name, limit=1).rows}
+        assert before >= {"remotes", "facts", "fact_days", "resolutions", "lessons", "exposures", "meta", "triage"}
+        assert len(holding(runtime.home, CANARY.encode())) > 1
+        planned = runtime.sessions.forget(CANARY, dry_run=True)
+        done = runtime.sessions.forget(CANARY)
+        assert set(done.sessions) == set(sessions)
+        assert (done.left, done.traces, done.quoting) == ({}, (), ())
+        assert planned.removed.items() <= done.removed.items()
+        left = {name: runtime.store.find(name).rows for name in TABLES}
+        assert {name for name, rows in left.items() if rows} == {"cursors", "meta"}
+        assert {row["name"] for row in left["meta"]} == {"forgotten"}
+        assert CANARY not in json.dumps(left)
+        assert runtime.lessons.replayed() is None
+    assert holding(tmp_path / "home", CANARY.encode()) == []
+    files = {each.relative_to(tmp_path / "home").parts for each in (tmp_path / "home").rglob("*") if each.is_file()}
+    assert {parts[0] for parts in files} <= {"ratchet.db", "salt", "hook", "journal"}
+    assert {name.partition(".")[0] for folder, name in files - {("ratchet.db",), ("salt",)} if folder == "hook"} <= {
+        "lessons",
+        "expressions",
+    }
+
+
+def test_what_others_share_of_a_project_stays(tmp_path: Path) -> None:
+    with Runtime.open(home=tmp_path / "home", keep_steps=True) as runtime:
+        first, *_ = watched(tmp_path, runtime)
+        done = runtime.sessions.forget(first)
+        assert (done.left, done.traces) == ({}, ())
+        assert runtime.store.find("remotes").rows
+        told = [each.read_text() for each in (runtime.home / "hook" / "facts").iterdir()]
+        assert ["git push" in each for each in told] == [True]
+        assert len(recent(runtime.store.get("recents", "claude-code") or {})) == 9
+
+
+def test_another_session_that_speaks_of_a_forgotten_one_is_named(runtime: Runtime, tmp_path: Path) -> None:
+    calls = shell("nine", f"cat {SESSION}.jsonl", "fine", 20)
+    lines(tmp_path / "other.jsonl", [{**each, "sessionId": "the-other-one"} for each in calls])
+    runtime.learn([tmp_path / "other.jsonl"])
+    done = runtime.sessions.forget(SESSION)
+    assert (done.quoting, done.left["outcomes"]) == (("the-other-one",), 1)
+
+
+def test_a_row_of_any_table_that_names_a_session_is_found(runtime: Runtime) -> None:
+    for table in TABLES.values():
+        if table.body:
+            key = {name: 0 if table.by_name[name].type in ("int", "real") else "x" for name in table.key}
+            need = {each.name: 1 if each.type != "text" else "x" for each in table.columns if each.required}
+            runtime.store.insert_new(table.name, [{**need, **key, "of_more": [f"see {SESSION}."]}])
+    done = runtime.sessions.forget(SESSION)
+    made_anew = {"meta", "lessons", "recents"}
+    assert {name for name, table in TABLES.items() if table.body} - done.left.keys() <= made_anew
+
+
 def test_a_project_and_a_time_are_forgotten_whole(runtime: Runtime, tmp_path: Path) -> None:
     runtime.record("bot", ok=True, session="s1", project="/elsewhere", started_at=1e9)
     runtime.record("bot", error="old and alone", started_at=1e9)
@@ -177,7 +281,7 @@ def test_a_project_and_a_time_are_forgotten_whole(runtime: Runtime, tmp_path: Pa
 def test_nothing_named_or_known_is_an_error(runtime: Runtime) -> None:
     with pytest.raises(UsageError, match="name a session"):
         runtime.sessions.forget()
-    with pytest.raises(NotFound, match="no session nowhere"):
+    with pytest.raises(NotFound, match="no session or project nowhere"):
         runtime.sessions.forget("nowhere")
 
 

@@ -15,7 +15,7 @@ from zlib import crc32
 from ratchet.errors import Conflict
 from ratchet.failures.health import HALF_LIFE_CALLS, RECENT, Health, health_of, score_of
 from ratchet.ports import Store
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, whole_in
 
 Ran: TypeAlias = "list[Json]"
 """[started_at, outcome id, 1 or 0]"""
@@ -55,6 +55,23 @@ def keep_recent(store: Store, ran: Mapping[str, Sequence[Ran]]) -> None:
             rows.append({"agent": agent, "revision": known.get("revision", 0), **said})
     if rows and store.swap_many("recents", rows) < len(rows):
         raise Conflict("an agent's last outcomes changed while new ones were added; try again")
+
+
+def drop_recent(store: Store, ran: Mapping[str, Sequence[Ran]]) -> None:
+    """Take outcomes out of the last ones of their agents; an agent that has no other is known no more. Call it in the
+    transaction that deletes them."""
+    for agent, gone in ran.items():
+        row = store.get("recents", agent) or {}
+        last, keys = _last(row), {*map(_key, gone)}
+        held = _keys(last.records)
+        names: list[Json] = [*[""] * (len(held) - len(last.ids)), *last.ids]
+        kept = [(key, name) for key, name in zip(held, names, strict=True) if key not in keys]
+        if not kept:
+            store.delete("recents", {"agent": agent})
+        elif len(kept) < len(held):
+            text = b2a_base64(b"".join(_RECORD.pack(*key) for key, _ in kept), newline=False).decode()
+            ids: list[Json] = [name for _, name in kept][-NAMED:]
+            store.swap("recents", agent, whole_in(row, "revision"), {"agent": agent, "outcomes": text, "ids": ids})
 
 
 def recent(row: Row) -> list[Ran]:

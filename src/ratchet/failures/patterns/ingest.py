@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
-from ratchet.failures.patterns.health import Ran, keep_recent
+from ratchet.failures.patterns.health import Ran, drop_recent, keep_recent
 from ratchet.failures.patterns.merging import assign
 from ratchet.failures.patterns.sums import add_sums, less_of_kinds
 from ratchet.failures.signature import mask, sign, template_of
@@ -251,6 +251,7 @@ class _Counts:
 
     def take_back(self, store: Store) -> None:
         """Subtract the sums from the store's; those of signatures are summed up anew by who deletes the sightings."""
+        drop_recent(store, self._ran)
         less_of_kinds(store, self._of_kinds())
         for table, sums, names in (("tallies", self._tallies, _TALLY), ("activity", self._activity, _ACTIVITY)):
             rows = _rows(sorted(sums.items()), names)

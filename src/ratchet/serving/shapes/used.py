@@ -120,6 +120,7 @@ class ForgottenShape(Shape):
     lessons: list[str] = said("Lessons that went, since they rested on nothing else.")
     kept_lessons: list[str] = said("Lessons that stay without that evidence.")
     left: dict[str, int] = said("Rows that still name one of the sessions, by table; empty: none.")
+    quoting: list[str] = said("Other sessions whose rows those are; empty: none.", foreign="name")
     traces: list[str] = said("Files of the home in which one of the ids still stands; empty: none.")
     folders: list[str] = said("Folders of skills made of them that a person changed; empty: none.", foreign="name")
     done: bool = said("False: it was only counted.")
