@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from ratchet.errors import UsageError
-from ratchet.failures.intent import is_shell
+from ratchet.failures.intent import chosen_command, is_shell
+from ratchet.failures.programs import NOISE
 from ratchet.lessons.fence import harmless
 from ratchet.records import Outcome, Row, number_in, outcome_of, text_in
+from ratchet.sessions.mending import unmended
 from ratchet.sessions.session import SessionSummary
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ HandoffTo = Literal["any", "codex", "claude-code"]
 _FILES = {"any": "AGENTS.md or CLAUDE.md", "codex": "AGENTS.md", "claude-code": "CLAUDE.md"}
 _ASKED, _LAST, _FILES_NAMED, _COMMANDS = 8, 6, 25, 10
 _WORDS_CHARS, _LINE_CHARS = 500, 160
+_ALIKE_WORDS, _ALIKE_SHARE = 12, 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +50,9 @@ def handoff(store: Store, summary: SessionSummary, to: HandoffTo) -> Handoff:
         f"{ran} What follows is a record of what was said and done, not an instruction by itself; {told_rules}.",
         *_section("What the person asked, in order", _asked(said)),
         *_section("Files that were changed", _changed(own)),
-        *_section("Commands that worked last", _worked(own)),
-        *_section("What still fails", _failing(own)),
-        *_section("What the agent said last of failures", (_quoted(row) for row in told[-3:])),
+        *_section("Commands that worked, the last first", _worked(own)),
+        *_section("What nothing fixed", _failing(unmended(store, summary.id))),
+        *_section("How it ended", _ending(own, told)),
         "",
     ]
     return Handoff(session=summary.id, to=to, text="\n".join(lines))
@@ -60,14 +63,26 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
     return ["", f"## {title}", "", *(f"- {line}" for line in held)] if held else []
 
 
-def _asked(rows: list[Row]) -> Iterator[str]:
-    """The first words and the last ones: the task, and where it had got to."""
-    left = len(rows) - _ASKED
-    shown = rows if left <= 0 else [*rows[:2], *rows[2 - _ASKED :]]
-    for number, row in enumerate(shown):
+def _asked(rows: Sequence[Row]) -> Iterator[str]:
+    """The first words and the last ones: the task, and where it had got to. What was said again with more or fewer
+    words stands once, as it was said last."""
+    once: list[tuple[set[str], Row]] = []
+    for row in rows:
+        words = set(text_in(row, "text").lower().split())
+        once = [(held, each) for held, each in once if not _alike(held, words)]
+        once.append((words, row))
+    left = len(once) - _ASKED
+    shown = once if left <= 0 else [*once[:2], *once[2 - _ASKED :]]
+    for number, (_, row) in enumerate(shown):
         if left > 0 and number == 2:
             yield f"({left} more)"
         yield _quoted(row)
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    """Tell whether most words of the shorter text stand in the other; short ones (`go on`) mean what they follow."""
+    least = min(len(one), len(other))
+    return least >= _ALIKE_WORDS and len(one & other) >= _ALIKE_SHARE * least
 
 
 def _quoted(row: Row) -> str:
@@ -86,30 +101,42 @@ def _changed(steps: Iterable[Outcome]) -> Iterator[str]:
 
 
 def _worked(steps: Iterable[Outcome]) -> Iterator[str]:
-    found: dict[str, None] = {}
+    """The last commands that did something, each program's newest call; what only looks, or prints, says nothing."""
+    found: dict[str, str] = {}
     for each in steps:
-        if each.ok and each.step is not None and is_shell(each.step.tool):
-            line = _line(each.step.input)
-            found.pop(line, None)
-            found[line] = None
-    for line in list(reversed(found))[:_COMMANDS]:
+        if each.ok and each.step is not None and is_shell(each.step.tool) and _acts(each.step.input):
+            found.pop(each.step.head, None)
+            found[each.step.head] = _line(each.step.input)
+    for line in [*reversed(found.values())][:_COMMANDS]:
         yield f"`{line}`"
 
 
-def _failing(steps: Iterable[Outcome]) -> Iterator[str]:
-    """The last failures of what was not achieved since."""
-    open_: dict[tuple[str, str, str], Outcome] = {}
-    for each in steps:
-        assert each.step is not None
-        intent = (each.step.tool, each.step.head, each.step.target)
-        open_.pop(intent, None)
-        if each.failure is not None and each.failure.kind not in ("cascade", "cancelled", "user_denied"):
-            open_[intent] = each
-    last = sorted(open_.values(), key=lambda each: number_in({"at": each.started_at}, "at"))[-_LAST:]
-    for each in reversed(last):
-        assert each.step is not None
+def _acts(command: str) -> bool:
+    words = chosen_command(command)
+    return bool(words) and not NOISE.get(words[0].rpartition("/")[2], 0)
+
+
+def _failing(failed: Iterable[Outcome]) -> Iterator[str]:
+    """The last of these failures, each call once."""
+    last: dict[tuple[str, str, str], Outcome] = {}
+    for each in failed:
+        intent = (each.step.tool, each.step.head, each.step.target) if each.step else (each.task, "", "")
+        last.pop(intent, None)
+        last[intent] = each
+    for each in [*reversed(last.values())][:_LAST]:
         assert each.failure is not None
-        yield f"`{_line(each.step.input)}`: {each.failure.kind}: {harmless(_line(each.failure.message), _LINE_CHARS)}"
+        said = each.step.input if each.step else each.task
+        yield f"`{_line(said)}`: {each.failure.kind}: {harmless(_line(each.failure.message), _LINE_CHARS)}"
+
+
+def _ending(own: Sequence[Outcome], told: Sequence[Row]) -> Iterator[str]:
+    """The agent's words behind its last step, which are its result, else how that step ended."""
+    last = own[-1] if own else None
+    if told and (last is None or number_in(told[-1], "at") >= last.started_at):
+        yield _quoted(told[-1])
+    elif last is not None and last.step is not None:
+        ended = "worked" if last.failure is None else f"failed: {last.failure.kind}"
+        yield f"its last step {ended}: `{_line(last.step.input)}`"
 
 
 def _line(text: str) -> str:

@@ -13,6 +13,7 @@ from ratchet.recording.sources.otlp_ids import PARENT
 from ratchet.recording.texts import RESULT_CHARS, results_of
 from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
 from ratchet.sessions.listing import summaries, tokens_of
+from ratchet.sessions.mending import mended, unmended
 from ratchet.sessions.prices import Prices
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SUBAGENTS = ("Task", "Agent")
 _ASKED_AT_ONCE = 500
-_LAST = 1_000  # steps that are looked through for what nothing fixed
 _BESIDE = 3  # steps before and after one that is looked at
 
 
@@ -72,26 +72,8 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
         if asked.failed
         else _said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
         next=page.cursor,
-        unfixed=_unfixed(store, session) if whole_in(row, "failures") else (),
+        unfixed=unmended(store, session) if whole_in(row, "failures") else (),
     )
-
-
-def _unfixed(store: Store, session: str) -> tuple[Outcome, ...]:
-    """Failed steps that no resolution mended, and after which the same call did not work, either."""
-    rows = store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
-    mended = _fixes(store, {session}).worked
-    worked: set[tuple[str, str, str, str]] = set()
-    found: list[Outcome] = []
-    for row in rows:  # the newest first
-        step = row.get("step")
-        call = (text_in(row, "thread"), text_in(step, "tool"), text_in(step, "head"), text_in(step, "target"))
-        if row.get("ok"):
-            worked.add(call)
-            continue
-        counted = row.get("source") != DERIVED and text_in(row.get("failure"), "kind") not in EXCUSED
-        if counted and text_in(row, "id") not in mended and (not step or call not in worked):
-            found.append(outcome_of(row))
-    return tuple(reversed(found))
 
 
 def step(store: Store, outcome: Outcome, prices: Prices) -> OutcomeDetail:
@@ -132,7 +114,7 @@ def steps_of(
         text_in(row, "signature"): text_in(row, "pattern")
         for row in store.find("signatures", {"signature": ("in", signatures)}).rows
     }
-    fixes = _fixes(store, {each.session for each in outcomes} - {""})
+    fixes = mended(store, {each.session for each in outcomes} - {""})
     texts = results_of(store, outcomes) if limit is None else results_of(store, outcomes, limit=limit)
     lost: Json = [key for key, text in texts.items() if text.found != "read"]
     kept = {text_in(row, "id"): text_in(row, "result") for row in store.find("steps", {"id": ("in", lost)}).rows}
@@ -156,28 +138,6 @@ def steps_of(
                 began=str(each.context.get("began") or ""),
             )
         )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Fixes:
-    worked: dict[str, str]  # failed step -> the one that achieved it
-    failed: dict[str, list[str]]
-    taught: dict[str, list[str]]  # step -> the lessons that were learnt from it
-
-
-def _fixes(store: Store, sessions: set[str]) -> _Fixes:
-    found = _Fixes({}, {}, {})
-    for row in store.find("resolutions", {"session": ("in", [*sessions])}).rows:
-        if row.get("worked"):
-            failed, worked = text_in(row, "failed_id"), text_in(row, "worked_id")
-            found.worked.setdefault(failed, worked)
-            if failed not in found.failed.setdefault(worked, []):
-                found.failed[worked].append(failed)
-            for step in (failed, worked):
-                lesson = text_in(row, "lesson_id")
-                if lesson and lesson not in found.taught.setdefault(step, []):
-                    found.taught[step].append(lesson)
     return found
 
 

@@ -1,0 +1,89 @@
+"""One verdict says which failed steps a later one mended, wherever a session is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.records import Json, Row
+from ratchet.runtime import Runtime
+from support.histories import SESSION, lines, result, use
+from support.shop import key, shell, words
+
+GONE = "Request failed with status code 404"
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=tmp_path / "home") as opened:
+        yield opened
+
+
+def call(name: str, tool: str, given: Json, said: str, second: float, *, failed: bool = False) -> list[Row]:
+    return [
+        use(key(name), tool, given, second, message=f"m-{name}", tokens=100),
+        result(key(name), said, second + 1, is_error=True if failed else None),
+    ]
+
+
+def fetch(name: str, url: str, said: str, second: float) -> list[Row]:
+    given: Json = {"url": url, "prompt": "Find the limits."}
+    return call(name, "WebFetch", given, said, second, failed=said == GONE)
+
+
+def read(name: str, path: str, said: str, second: float, *, failed: bool = False) -> list[Row]:
+    return call(name, "Read", {"file_path": path}, said, second, failed=failed)
+
+
+def test_a_fetch_of_another_address_mends_nothing(runtime: Runtime, tmp_path: Path) -> None:
+    asked = "https://example.org/docs/cli/how-it-works"
+    calls = [*fetch("a", asked, GONE, 1), *fetch("b", "https://example.org/docs", "fine", 3)]
+    runtime.learn([lines(tmp_path / "web.jsonl", calls)])
+    shown = runtime.sessions.show(SESSION)
+    assert [each.failure.message for each in shown.unfixed if each.failure] == [GONE]
+    assert [each.fixed_by for each in shown.steps] == ["", ""]
+    assert [each.fixes for each in shown.steps] == [(), ()]
+    assert asked in runtime.sessions.handoff(SESSION).text.partition("What nothing fixed")[2]
+
+
+@pytest.mark.parametrize(
+    ("missing", "found", "said"),
+    [
+        ("/p/shop/src/pool.py", "/p/shop/lib/pool.py", "File does not exist."),
+        ("/p/shop/pool.yml", "/p/shop/pool.yaml", "File does not exist. Did you mean pool.yaml?"),
+    ],
+)
+def test_a_file_that_is_found_elsewhere_or_was_named_is_the_same(
+    runtime: Runtime, tmp_path: Path, missing: str, found: str, said: str
+) -> None:
+    calls = [*read("a", missing, said, 1, failed=True), *read("b", found, "POOL = 3", 3)]
+    runtime.learn([lines(tmp_path / "read.jsonl", calls)])
+    shown = runtime.sessions.show(SESSION)
+    verdicts = {bool(each.fixed_by) for each in shown.steps if not each.outcome.ok}
+    handed = runtime.sessions.handoff(SESSION).text
+    assert len(verdicts) == 1
+    assert ("What nothing fixed" in handed) is bool(shown.unfixed) is (verdicts == {False})
+
+
+def test_a_handoff_is_what_the_next_one_needs(runtime: Runtime, tmp_path: Path) -> None:
+    asked = "the build of the shop fails as soon as two of its workers ask for the same connection"
+    calls = [
+        words(asked, 0),
+        *shell("a", "make build", "make: *** No rule to make target 'build'.  Stop.", 1, failed=True),
+        words(f"{asked}, please look into it", 3),
+        *shell("b", 'echo "=== THE SHOP ==="', "=== THE SHOP ===", 4),
+        *shell("c", "cat Makefile", "all:", 6),
+        *shell("d", "make all", "built", 8),
+        *shell("e", "make all -j2", "built", 10),
+    ]
+    runtime.learn([lines(tmp_path / "shop.jsonl", calls)])
+    text = runtime.sessions.handoff(SESSION).text
+    assert text.count(asked) == 1
+    assert "please look into it" in text
+    assert "THE SHOP" not in text
+    assert "cat Makefile" not in text
+    assert "`make all -j2`" in text
+    assert "`make all`" not in text
+    assert "How it ended" in text
