@@ -154,7 +154,8 @@ def found(result: SearchFound) -> None:
     for each in result.hits:
         style = "" if each.ok else "red"
         head = Styled(f"{each.noun:<8}", "bold").append(show.plain(each.title, 70), style)
-        head.append(f"  {_when(each.at)}  {each.outcome or each.id}", "dim")
+        alike = f"  and {each.alike} more that say{'s' * (each.alike == 1)} the same" if each.alike else ""
+        head.append(f"  {_when(each.at)}  {each.outcome or each.id}{alike}", "dim")
         show.row(out, head)
         show.row(out, show.plain(each.text, 200), "        ")
     for session in result.sessions[:5]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ratchet.errors import UsageError
 from ratchet.failures.searching import mark, month_marks, words_in
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 Noun = Literal["step", "diff", "words", "pattern", "lesson"]
 _PASTED_WORDS = 12  # a longer text is no search but something pasted
+_LOOKED_AT = 200  # newest rows with all words of which those come first that have them beside each other
+_GROUPS: tuple[tuple[Noun, ...], ...] = (("step", "diff"), ("words",), ("pattern",), ("lesson",))
 _EXCERPT = 240
+_PHRASE, _NEAR, _SAME_SENTENCE = 3, 30, 160  # characters beyond the words themselves
+_WORD = re.compile(r"[^\W_]+")
+_ALIKE = 0.75  # of all words of two excerpts, those that both have
 _BEFORE = 60  # characters of an excerpt that stand before the word
 _MOST_MONTHS = 24  # in a stretch of time that the index narrows; a longer one is looked through
 
@@ -58,8 +64,8 @@ class Narrowed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """Something that was found. `text` is a stretch of it around the first word; `outcome` is the step that a hit is,
-    or that its words followed."""
+    """Something that was found. `text` is a stretch of it around the words; `outcome` is the step that a hit is, or
+    that its words followed; `alike` counts others that say the same."""
 
     noun: Noun
     id: str
@@ -71,6 +77,7 @@ class SearchHit:
     agent: str = ""
     kind: str = ""
     ok: bool = True
+    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +92,8 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFound:
-    """Everything that was found, each noun's newest first, and the sessions that it is in. Of a pasted text `recalled`
-    says what is known to fix it."""
+    """Everything that was found, of each noun what has the words beside each other first, then the newest, and the
+    sessions that it is in. Of a pasted text `recalled` says what is known to fix it."""
 
     words: tuple[str, ...]
     hits: tuple[SearchHit, ...]
@@ -104,15 +111,38 @@ def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> Sear
     words = words_in(text)
     if not words:
         raise UsageError("search for a word of two letters at least, or a number")
-    hits = _steps(store, words, narrowed, limit)
+    found = _steps(store, words, narrowed, max(limit, _LOOKED_AT))
     if not narrowed.steps_only:
-        hits += _sayings(store, words, narrowed, limit)
-        hits += _patterns(store, words, narrowed, limit)
-        hits += _lessons(store, words, narrowed, limit)
-    return SearchFound(words=tuple(words), hits=tuple(hits), sessions=tuple(_sessions(store, hits)))
+        found += _sayings(store, words, narrowed, max(limit, _LOOKED_AT))
+        found += _patterns(store, words, narrowed, limit)
+        found += _lessons(store, words, narrowed, limit)
+    hits = [hit for some in _GROUPS for hit in _ordered([each for each in found if each[0].noun in some], limit)]
+    sessions = _sessions(store, (hit for hit, _ in found), limit)
+    return SearchFound(words=tuple(words), hits=tuple(hits), sessions=tuple(sessions))
 
 
-def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[SearchHit]:
+_Found: TypeAlias = "tuple[SearchHit, Near]"
+
+
+def _ordered(found: Iterable[_Found], limit: int) -> list[SearchHit]:
+    """Those whose words stand next to each other, then close, then anywhere, the newest first; the same text once."""
+    kept: list[tuple[SearchHit, set[str]]] = []
+    for hit, _ in sorted(found, key=lambda each: (each[1].distance, -each[0].at, each[0].id)):
+        said = set(_WORD.findall(hit.text.casefold()))
+        same = next((at for at, (_, other) in enumerate(kept) if _is_alike(said, other)), None)
+        if same is None:
+            kept.append((hit, said))
+        else:
+            first, words = kept[same]
+            kept[same] = (replace(first, alike=first.alike + 1), words)
+    return [hit for hit, _ in kept[:limit]]
+
+
+def _is_alike(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= _ALIKE * len(one | other)
+
+
+def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
     rows: list[Row] = []
@@ -121,8 +151,7 @@ def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -
         if len(rows) >= limit:
             break
     keys: Json = [text_in(row, "id") for row in _within(rows, narrowed)]
-    found = map(outcome_of, store.find("outcomes", {"id": ("in", keys)}).rows)
-    return sorted((_step(each, words) for each in found), key=lambda hit: (-hit.at, hit.id))
+    return [_step(outcome_of(row), words) for row in store.find("outcomes", {"id": ("in", keys)}).rows]
 
 
 def _months(narrowed: Narrowed) -> list[str]:
@@ -140,71 +169,113 @@ def _time(narrowed: Narrowed, column: str = "at") -> Where:
     return {column: ("<", narrowed.until)} if narrowed.until is not None else {}
 
 
-def _step(outcome: Outcome, words: Sequence[str]) -> SearchHit:
+def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
     step, failure = outcome.step, outcome.failure
     told = [failure.message if failure else "", step.input if step else "", outcome.task]
-    plain = next((excerpt for each in told if (excerpt := excerpt_of(each, words))), "")
-    changed = excerpt_of(step.change, words) if step else ""
-    noun: Noun = "diff" if changed else "step"
-    return SearchHit(
-        noun=noun,
+    change = step.change if step else ""
+    found = min((near(each, words) for each in (change, *told)), key=lambda each: each.distance)
+    hit = SearchHit(
+        noun="diff" if change and found.text is change else "step",
         id=outcome.id,
         outcome=outcome.id,
         title=" ".join(filter(None, (step.tool if step else outcome.task, step.head if step else ""))),
-        text=changed if noun == "diff" else plain or " ".join(filter(None, told))[:_EXCERPT],
+        text=found.excerpt or " ".join(filter(None, told))[:_EXCERPT],
         at=outcome.started_at,
         session=outcome.session,
         agent=outcome.agent,
         kind=failure.kind if failure else "",
         ok=outcome.ok,
     )
+    return hit, found
 
 
-def excerpt_of(text: str, words: Sequence[str]) -> str:
-    """The stretch of a text around the first of the words that is in it, on one line; "" where none is."""
-    pattern = "|".join(re.escape(word) for word in words)
-    match = re.search(pattern, text, re.IGNORECASE)
-    if match is None:
-        return ""
-    start = max(0, match.start() - _BEFORE)
-    cut = " ".join(text[start : start + _EXCERPT].split())
-    return f"{'…' if start else ''}{cut}{'…' if start + _EXCERPT < len(text) else ''}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """The shortest stretch of a text that has the most of some words: how many it lacks, where it is, and how many
+    characters it has beside them."""
+
+    text: str
+    lacks: int
+    start: int = 0
+    beside: int = 0
+
+    @property
+    def distance(self) -> tuple[int, int]:
+        """Order texts by it: all words there; a phrase, words close by, in a sentence, anywhere."""
+        return self.lacks, sum(self.beside > limit for limit in (_PHRASE, _NEAR, _SAME_SENTENCE))
+
+    @property
+    def excerpt(self) -> str:
+        """What stands around it, on one line; "" where none of the words is there."""
+        if self.start < 0:
+            return ""
+        start = max(0, self.start - _BEFORE)
+        cut = " ".join(self.text[start : start + _EXCERPT].split())
+        return f"{'…' if start else ''}{cut}{'…' if start + _EXCERPT < len(self.text) else ''}"
 
 
-def _sayings(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[SearchHit]:
-    return [
-        SearchHit(
+def near(text: str, words: Sequence[str]) -> Near:
+    """Find where the words stand closest together. Linear in the text, but for each word."""
+    places = sorted(
+        (match.start(), match.end(), number)
+        for number, word in enumerate(words)
+        for match in re.finditer(re.escape(word), text, re.IGNORECASE)
+    )
+    if not places:
+        return Near(text=text, lacks=len(words), start=-1)
+    there = {number for _, _, number in places}
+    least = sum(len(words[number]) for number in there)
+    held: Counter[int] = Counter()
+    first, best = 0, (len(text) + 1, 0)
+    for _, end, number in places:
+        held[number] += 1
+        while len(held) == len(there):
+            best = min(best, (end - places[first][0], places[first][0]))
+            held[places[first][2]] -= 1
+            held += Counter()  # without those that are none
+            first += 1
+    return Near(text=text, lacks=len(words) - len(there), start=best[1], beside=max(0, best[0] - least))
+
+
+def _sayings(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+    found = []
+    for row in _within(store.having("sayings", words, _time(narrowed), limit=limit), narrowed):
+        there = near(text_in(row, "text"), words)
+        hit = SearchHit(
             noun="words",
             id=text_in(row, "id"),
             outcome=text_in(row, "after"),
             title="said by the person" if row.get("who") == "person" else "said by the agent",
-            text=excerpt_of(text_in(row, "text"), words) or text_in(row, "text")[:_EXCERPT],
+            text=there.excerpt or text_in(row, "text")[:_EXCERPT],
             at=number_in(row, "at"),
             session=text_in(row, "session"),
             agent=text_in(row, "agent"),
         )
-        for row in _within(store.having("sayings", words, _time(narrowed), limit=limit), narrowed)
-    ]
+        found.append((hit, there))
+    return found
 
 
-def _patterns(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[SearchHit]:
-    return [
-        SearchHit(
+def _patterns(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+    found = []
+    for row in store.having("patterns", words, _time(narrowed, "created_at"), limit=limit):
+        there = near(text_in(row, "template"), words)
+        hit = SearchHit(
             noun="pattern",
             id=text_in(row, "id"),
             title=text_in(row, "kind"),
-            text=excerpt_of(text_in(row, "template"), words) or text_in(row, "template")[:_EXCERPT],
+            text=there.excerpt or text_in(row, "template")[:_EXCERPT],
             at=number_in(row, "created_at"),
             kind=text_in(row, "kind"),
             ok=False,
         )
-        for row in store.having("patterns", words, _time(narrowed, "created_at"), limit=limit)
-    ]
+        found.append((hit, there))
+    return found
 
 
-def _lessons(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[SearchHit]:
-    return [
-        SearchHit(
+def _lessons(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+    found = []
+    for row in store.having("lessons", words, _time(narrowed, "created_at"), limit=limit):
+        hit = SearchHit(
             noun="lesson",
             id=text_in(row, "id"),
             title=f"{text_in(row, 'state')}: when {text_in(row, 'when_text')}"[:_EXCERPT],
@@ -212,21 +283,21 @@ def _lessons(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int)
             at=number_in(row, "updated_at") or number_in(row, "created_at"),
             kind=text_in(row, "kind"),
         )
-        for row in store.having("lessons", words, _time(narrowed, "created_at"), limit=limit)
-    ]
+        found.append((hit, near(f"{text_in(row, 'text')} {text_in(row, 'when_text')}", words)))
+    return found
 
 
 def _within(rows: Iterable[Row], narrowed: Narrowed) -> list[Row]:
     return [row for row in rows if narrowed.until is None or number_in(row, "at") < narrowed.until]
 
 
-def _sessions(store: Store, hits: Iterable[SearchHit]) -> list[SessionHit]:
+def _sessions(store: Store, hits: Iterable[SearchHit], limit: int) -> list[SessionHit]:
     counted: dict[str, list[float]] = {}
     for hit in hits:
         if hit.session:
             counted.setdefault(hit.session, []).append(hit.at)
-    found = [
-        SessionHit(id=session, title=title_of(store, session), hits=len(times), at=max(times))
-        for session, times in counted.items()
+    most = sorted(counted, key=lambda session: (-len(counted[session]), -max(counted[session]), session))[:limit]
+    return [
+        SessionHit(id=session, title=title_of(store, session), hits=len(counted[session]), at=max(counted[session]))
+        for session in most
     ]
-    return sorted(found, key=lambda each: (-each.hits, -each.at, each.id))

@@ -11,7 +11,9 @@ import pytest
 from ratchet.errors import NotFound, UsageError
 from ratchet.failures.searching import month_mark, month_marks, words_in
 from ratchet.runtime import Runtime
-from support.shop import SHOP, history
+from ratchet.sessions.finding import near
+from support.histories import lines
+from support.shop import SHOP, history, shell, words
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 
 def found(runtime: Runtime, text: str, **narrowed: object) -> list[tuple[str, str]]:
     result = runtime.sessions.search(text, **narrowed)  # type: ignore[arg-type]
-    return [(each.noun, each.text) for each in result.hits]
+    return [(each.noun, each.text) for each in result.hits for _ in range(1 + each.alike)]
 
 
 def test_a_step_is_found_by_the_words_of_its_error(runtime: Runtime) -> None:
@@ -42,6 +44,45 @@ def test_what_a_person_said_is_found_with_its_session(runtime: Runtime) -> None:
     assert [(each.title, each.hits) for each in result.sessions] == [
         ("make the shop build, its connection pool leaks", 1)
     ]
+
+
+def test_words_beside_each_other_come_first_and_the_same_text_once(runtime: Runtime, tmp_path: Path) -> None:
+    calls = [
+        *shell("a", "grep -n connection pool.py", "12: the connection pool is full", 20),
+        *[
+            each
+            for n in range(6)
+            for each in shell(f"b{n}", f"echo pool {'of ' * 40} size {n} a connection", "", 30 + n)
+        ],
+    ]
+    rows = [{**each, "sessionId": "other"} for each in (words("why is the connection pool full?", 19), *calls)]
+    runtime.learn([lines(tmp_path / "other.jsonl", rows)])
+    result = runtime.sessions.search("connection pool")
+    steps = [each for each in result.hits if each.noun == "step"]
+    assert [each.text.partition(" ")[0] for each in steps] == ["grep", "echo"]
+    assert [each.alike for each in steps] == [0, 5]
+    assert all("connection" in each.text for each in result.hits)
+    assert {each.title: each.hits for each in result.sessions}["why is the connection pool full?"] == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "distance", "excerpt"),
+    [
+        ("the connection pool is full", "connection pool", (0, 0), "the connection pool is full"),
+        ("a pool, and then in it one more connection", "connection pool", (0, 1), ""),
+        ("a pool\n" + "x " * 100 + "a connection", "connection pool", (0, 3), ""),
+        ("pool " + "x " * 900 + "the connection pool", "connection pool", (0, 0), "connection pool"),
+        ("only a pool", "connection pool", (1, 0), "only a pool"),
+        ("nothing", "connection pool", (2, 0), ""),
+    ],
+)
+def test_the_shortest_stretch_with_the_words_is_shown(
+    text: str, asked: str, distance: tuple[int, int], excerpt: str
+) -> None:
+    found = near(text, asked.split())
+    assert found.distance == distance
+    assert excerpt in found.excerpt
+    assert near(text, asked.split()[::-1]).distance == distance
 
 
 def test_all_words_must_be_there(runtime: Runtime) -> None:

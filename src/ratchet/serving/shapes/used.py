@@ -28,6 +28,7 @@ class SearchHitShape(Shape):
     agent: str = said("Whose it is.", foreign="name")
     kind: str = said("The class of a failure.")
     ok: bool = said("Whether the step worked.")
+    alike: int = said("Others that say the same and are left out.")
 
 
 class SessionHitShape(Shape):
@@ -43,7 +44,9 @@ class SearchFoundShape(Shape):
     """Everything that has all words of a search."""
 
     words: list[str] = said("The words that were looked for.", foreign="words")
-    hits: list[SearchHitShape] = said("Steps and edits first, then words, patterns and lessons; each newest first.")
+    hits: list[SearchHitShape] = said(
+        "Steps and edits first, then words, patterns and lessons; the words beside each other come first."
+    )
     sessions: list[SessionHitShape] = said("The sessions that they are in.")
     recalled: RecalledShape | None = said("What is known to fix a text that was pasted whole.")
 
