@@ -59,8 +59,9 @@ def patterns(
 ) -> None:
     """Show what keeps failing, what it cost, what fixed it.
 
-    The commands that fail most, then the patterns: those that two sessions met first, then by sessions times cost (a
-    minute a failure, and those that its fix took). Resolved, ignored and muted ones are left out.
+    The commands that fail most, then the patterns: first what several sessions met lately (in the last two weeks of
+    what is known), then what they met before, then the rest; each by sessions times cost (a minute a failure, and
+    those that its fix took). Resolved, ignored and muted ones are left out.
     An id may be shortened to its beginning. With --json, --limit does not apply unless given.
     """
     if ctx.invoked_subcommand:
@@ -91,8 +92,9 @@ def patterns(
     narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
         show_patterns.most(runtime.failing.by("command"))
-    order = "what two sessions met first, then by sessions times cost"
-    more = f"{limit} of {len(shown)}, {order}; --limit {limit * 5} shows more" if len(shown) > limit else ""
+    from ratchet.failures.patterns.patterns import ORDER
+
+    more = f"{limit} of {len(shown)}, {ORDER}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)
     show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden)
 

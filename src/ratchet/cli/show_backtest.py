@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.backtest.telling import failed_of, figures, said, told
+from ratchet.lessons.backtest.telling import failed_of, figures, said, titles, told
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer
@@ -22,9 +22,9 @@ def backtest(found: Backtest) -> None:
         out.print("next  ratchet learn                   read your histories")
         return
     for name, value in figures(found):
-        show.row(out, value, f"  {name:<32}")
-    _offers(out, "Best lessons told", found.best)
-    _offers(out, "Worst lessons told", found.worst)
+        show.row(out, value, f"  {name:<36}")
+    for title, offers in titles(found):
+        _offers(out, title, offers)
     out.print(Styled("\nHad a lesson been trusted later", "bold"))
     for each in found.trusted_after:
         show.row(out, told(each), f"  after it worked in {each.sessions} sessions  ")

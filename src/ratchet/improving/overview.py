@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.patterns.health import AgentStanding, health, standings
-from ratchet.failures.patterns.patterns import PatternList
+from ratchet.failures.patterns.patterns import REST, PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
 from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by, over_time
@@ -124,11 +124,12 @@ def waiting(store: Store) -> list[Lesson]:
 
 
 def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], found: Failing) -> tuple[TopPattern, ...]:
-    """The first of the patterns that failed within the window, in the order of all, by what they cost there."""
+    """The first of the patterns that failed within the window: what several sessions met, then the rest, each by
+    sessions times cost there."""
     hidden = {each.id for each in decided.values() if each.triage.state not in ("open", "regressed")}
     seen = [each for each in patterns.rows if each.id in found.patterns and each.id not in hidden]
     within = {each.id: each.minus_weight * found.patterns[each.id] / max(1, each.times) for each in seen}
-    seen.sort(key=lambda each: (each.once, each.alone, within[each.id], each.id))
+    seen.sort(key=lambda each: (each.group == REST, within[each.id], each.id))
     top = patterns.built(seen[:_TOP])
     ids = [each.id for each in top]
     sessions, points = _sessions(store, ids, found.window), over_time(store, ids, found.window)

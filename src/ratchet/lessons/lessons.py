@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from ratchet import ids
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.failures.searching import words_in
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.standing import once
@@ -26,6 +27,7 @@ _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
 # -- decided by a person --------------------------------------------------------------------------------------------
 
 
+_NAME_CHARS, _NEAR = 80, 3  # of a word given for an id; lessons that are named for it
 _UNTRIED: Row = {"pattern": "", "tool": "", "head": "", "target": "", "tried": 0, "worked": 0, "uses": 0, "wins": 0}
 
 
@@ -283,7 +285,10 @@ def undo(store: Store, lesson_id: str, *, now: float | None = None) -> Lesson:
 def _held(store: Store, lesson_id: str) -> Row:
     held = store.get("lessons", whole_id(store, "lessons", lesson_id))
     if held is None:
-        raise NotFound(f"no lesson {lesson_id}; `ratchet lessons list` names those that there are")
+        words = words_in(lesson_id) if len(lesson_id) <= _NAME_CHARS else []
+        near = store.having("lessons", words, limit=_NEAR) if words else []
+        said = f"; that word stands in {' and '.join(text_in(row, 'id') for row in near)}" if near else ""
+        raise NotFound(f"no lesson {lesson_id}{said}; `ratchet lessons list` names those that there are")
     return held
 
 

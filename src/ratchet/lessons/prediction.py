@@ -263,10 +263,12 @@ class _Elsewhere(trigger.Surroundings):
 
 
 def _basis(chance: Chance) -> str:
+    counted = f"{chance.failures:,} of {chance.runs:,} calls here whose main command it was failed"
+    usual = f"{100 * chance.mean:.0f} %"
     if chance.runs >= _FEW:
-        return f"{chance.failures / chance.runs:.0%} of {chance.runs:,} calls that were for it".replace("%", " %")
-    ran = f"{chance.failures} of {chance.runs} runs here failed" if chance.runs else "never ran here"
-    return f"{ran}; the project's {chance.heads} commands fail in {100 * chance.mean:.0f} % on average"
+        return f"{counted}; weighed with this project's other commands, of which {usual} fail"
+    ran = counted if chance.runs else "never ran here"
+    return f"{ran}; the project's {chance.heads} commands fail in {usual} on average"
 
 
 def _reason(each: Circumstance) -> str:

@@ -26,19 +26,26 @@ def known_as(store: Store, folder: str) -> str:
 
 
 def project_of(store: Store, asked: str) -> str:
-    """The name of the project that a folder, a project's name or the end of one means: `shop` is `github.com/dev/shop`.
+    """The name of the project that a folder, a project's name or the end of one means: `shop` is `github.com/dev/shop`,
+    and `dev/shop` is it even where a folder ends so, too.
     Raises NotFound for a name that is none, UsageError where several end so."""
     if _is_folder(asked):
         return known_as(store, str(Path(asked).absolute()))
     counted = {text_in(row, "project") for row in store.sum_by("facts", ("project",), ())}
     known = sorted({*counted, *(known_as(store, folder) for folder in _folders(store))} - {""})
-    found = [name for name in known if name == asked] or [name for name in known if name.endswith(f"/{asked}")]
+    ending = [name for name in known if name.endswith(f"/{asked}")]
+    found = [name for name in known if name == asked] or [name for name in ending if _is_whole(name, asked)] or ending
     if len(found) == 1:
         return found[0]
     if found:
         raise UsageError(f"several projects end in {asked}: {', '.join(found[:_NAMED])}; name one of them")
     there = f"there are {', '.join(known[:_NAMED])}" if known else "none is known; next: ratchet learn"
     raise NotFound(f"no project {asked}; {there}")
+
+
+def _is_whole(name: str, asked: str) -> bool:
+    """Tell whether this is all of a remote's name but its host: `dev/shop` of `github.com/dev/shop`."""
+    return not name.startswith("/") and name.partition("/")[2] == asked
 
 
 def folder_of(store: Store, asked: str) -> str:

@@ -258,6 +258,12 @@ def test_every_change_of_state_is_an_event(store: Store) -> None:
     assert [event["verb"] for event in events] == ["candidate", "approved", "retired"]
 
 
+def test_a_word_in_the_place_of_an_id_names_the_lessons_that_it_stands_in(store: Store) -> None:
+    added = lessons.add(store, when="nilerr: error is not nil", do="Return the error.")
+    with pytest.raises(NotFound, match=f"no lesson nilerr; that word stands in {added.id};"):
+        lessons.show(store, "nilerr")
+
+
 def test_an_unknown_lesson_is_not_found(store: Store) -> None:
     for decide in (lessons.show, lessons.approve, lessons.retire):
         with pytest.raises(NotFound, match="lessons list"):

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.errors import UsageError
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import everywhere
 from ratchet.lessons.delivery import publish_triggers
 from ratchet.lessons.learning import mine_pending, take
 from ratchet.lessons.lessons import listed
-from ratchet.lessons.repositories import known_as
+from ratchet.lessons.repositories import known_as, project_of
 from ratchet.ports import Store
 from ratchet.recording.remotes import remote_in
 from ratchet.records import Row
@@ -137,4 +138,21 @@ def test_before_a_step_a_folder_that_is_gone_is_told_what_its_remote_knows(tmp_p
     assert b"`tool run` has no `--fast`" in told.pop()
     assert trigger.held(str(tmp_path), "/gone/eve/cart") == b""
     assert len(everywhere(tmp_path)) == 1, "each is counted once"
+    store.close()
+
+
+def test_the_whole_of_a_remotes_name_means_it_also_where_folders_end_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    rows = [
+        wrapped("s1", "/gone/ann/shop/cart"),
+        wrapped("s2", "/gone/bob/code", pushes=True),
+        wrapped("s3", "/gone/eve/cart"),
+    ]
+    for each in rows:
+        take(store, each, lambda _store, _rows: None)
+    mine_pending(store, lambda *_: None)
+    assert project_of(store, "shop/cart") == "github.com/shop/cart"
+    assert project_of(store, "eve/cart") == "/gone/eve/cart"
+    with pytest.raises(UsageError, match="several projects end in cart"):
+        project_of(store, "cart")
     store.close()

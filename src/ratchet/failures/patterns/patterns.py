@@ -28,6 +28,12 @@ RECURS_SESSIONS = 2
 SEVERITY_WEIGHTS: Mapping[str, float] = {"low": 0.5, "medium": 1.0, "high": 2.0, "critical": 4.0}
 """Each step of severity counts twice the one below."""
 
+ORDER = "first what several sessions met lately, then what they met before, then the rest; each by sessions times cost"
+"""How patterns are listed, in the words that stand beside every list of them."""
+
+REST = 2
+"""Group of what no two sessions met."""
+
 _HOUR_S = 3600
 
 
@@ -35,9 +41,7 @@ class PatternRow(NamedTuple):
     """A pattern as it is put in order, without what has to be read for it alone. Sorts as patterns are listed; what
     stands behind `id` is never compared, since that is unique."""
 
-    once: bool
-    alone: bool
-    past: bool
+    group: int  # 0: several sessions met it lately, 1: they did before, `REST`: neither
     minus_weight: float
     minus_last_seen: float
     id: str
@@ -46,6 +50,7 @@ class PatternRow(NamedTuple):
     template: str
     sums: Tallied
     impact: float
+    recurs: bool
 
     @property
     def times(self) -> int:
@@ -78,9 +83,9 @@ class PatternList:
         heads = store.sum_by("patterns", _HEAD, (), {} if only is None else {"id": only})
         self.rows = sorted(
             PatternRow(
-                once := not _recurs(counted, sums, window_s),
-                sums.sessions == 1,
-                not once and sums.last_seen < self._activity.last - window_s,
+                REST
+                if not (recurs := _recurs(counted, sums, window_s)) or sums.sessions == 1
+                else int(sums.last_seen < self._activity.last - window_s),
                 -sums.sessions * (impact := _impact(str(kind_of_it), sums)),
                 -sums.last_seen,
                 str(pattern),
@@ -89,6 +94,7 @@ class PatternList:
                 str(template or ""),
                 sums,
                 impact,
+                recurs,
             )
             for pattern, signature, kind_of_it, template in (row.values() for row in heads)
             if (sums := found.get(str(pattern))) is not None
@@ -275,7 +281,7 @@ def _pattern(row: PatternRow, said: Trend, about: Mapping[str, tuple[Lesson, ...
         first_seen=sums.first_seen,
         last_seen=sums.last_seen,
         trend=said,
-        recurring=not row.once,
+        recurring=row.recurs,
         wasted_s=round(sums.wasted_s, 3),
         wasted_tokens=sums.wasted_tokens,
         impact=round(row.impact, 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,29 @@ def said(found: Backtest) -> str:
     before, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
         f"Had Ratchet been here since {since}: {before.turns:,} of {_failed(found.failures)} prevented by a word "
-        f"before the step{_in_brackets(before)}; "
-        f"{found.saved.turns:,} by the answer in the failing turn alone{_in_brackets(found.saved)}. "
-        f"Lessons would have been told {lessons:,} {'time' if lessons == 1 else 'times'}: {told(found)}. "
-        "A call counts as prevented where right lessons answer all that failed in it."
+        f"before the step{_in_brackets(before)}{_without_it(found)}. "
+        f"Lessons would have been told {_times(lessons)}, each once a session: "
+        f"{told(found)}. A call counts as prevented where right lessons answer all that failed in it."
     )
+
+
+def _without_it(found: Backtest) -> str:
+    """What an answer to a failure prevents by itself: always among what a word before the step does."""
+    if not found.saved_before.turns:
+        return ""
+    also = f"{found.saved.turns:,}{_in_brackets(found.saved)}" if found.saved.turns else "none"
+    return f"; of these {also} also where lessons are told only once a step has failed"
+
+
+def titles(found: Backtest) -> list[tuple[str, Sequence[BacktestOffer]]]:
+    """The lists of what was told, each lesson once, with their titles."""
+    rows = (("Best", found.right, found.best), ("Worst", found.wrong, found.worst))
+    each = "each once, at its dearest call"
+    return [(f"{name} lessons told ({_times(count)} in all; {each})", offers) for name, count, offers in rows]
+
+
+def _times(count: int) -> str:
+    return f"{count:,} {'time' if count == 1 else 'times'}"
 
 
 def told(found: Backtest | TrustedAfter | Lesson) -> str:
@@ -101,12 +119,12 @@ def figures(found: Backtest) -> list[tuple[str, str]]:
         ("sessions with a failure", f"{found.sessions:,}"),
         ("failed calls", f"{found.failures:,}"),
         ("  met in an earlier session", f"{found.recurring:,}"),
-        ("  at which a lesson is told", f"{found.offered:,}"),
-        ("  at which nothing is told", f"{found.silent:,}"),
-        ("lessons told, once a session", told(found)),
-        ("known failing steps run again", f"{found.repeats_right:,} failed, {found.repeats_wrong:,} worked"),
-        ("saved, told at the failure", saving(found.saved)),
-        ("saved, told before it", saving(found.saved_before)),
+        ("  answered by a lesson", f"{found.offered:,}"),
+        ("  answered by none", f"{found.silent:,}"),
+        ("lessons told, each once a session", told(found)),
+        ("a step that had failed, run again", f"{found.repeats_right:,} failed again, {found.repeats_wrong:,} worked"),
+        ("prevented, told before the step", saving(found.saved_before)),
+        ("  of these, told after a failure", saving(found.saved)),
     ]
 
 
@@ -126,7 +144,7 @@ def _page(found: Backtest) -> Iterator[str]:
     for name, value in figures(found):
         yield f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td></tr>"
     yield "</table>"
-    for title, offers in (("Best lessons told", found.best), ("Worst lessons told", found.worst)):
+    for title, offers in titles(found):
         yield f"<h2>{title}</h2>"
         yield "<ol>" if offers else "<p>None.</p>"
         yield from map(_item, offers)

@@ -83,7 +83,7 @@ def problem_of(error: RatchetError) -> HttpProblem:
 
 _PLAIN: dict[int, tuple[str, str]] = {
     400: ("malformed", "Send well-formed HTTP and JSON; GET /openapi.json tells what is expected."),
-    404: ("no-route", "GET /openapi.json lists every route."),
+    404: ("no-route", "GET /openapi.json lists every route; the pages for people are below /ui."),
     405: ("method", "The Allow header names the methods of this path."),
 }
 

@@ -96,7 +96,7 @@ def _add_resources(server: MCPServer, runtime: Runtime, leaving: Callable[[Lesso
 
     @server.resource("ratchet://patterns", title="Patterns", mime_type="application/json")
     def patterns() -> str:
-        """List what keeps failing, what costs most first."""
+        """List what keeps failing, what several sessions met lately first."""
         return told(lambda: [PatternShape.built(each) for each in runtime.patterns(limit=100)])
 
     @server.resource("ratchet://patterns/{pattern_id}", title="A pattern", mime_type="application/json")

@@ -113,8 +113,8 @@ class Tools:
         kind: Annotated[str, Field(description="A kind of failure, such as rate_limit or test_failure.")] = "",
         limit: Annotated[int, Field(ge=1, le=200)] = 8,
     ) -> Annotated[CallToolResult, RootModel[PatternsShape]]:
-        """List what keeps failing, what costs most first, with what is known to fix it. Call it before long work in a
-        project."""
+        """List what keeps failing, what several sessions met lately first, with what is known to fix it. Call it
+        before long work in a project."""
         found = self._runtime.patterns(agent=agent or None, kind=kind or None, limit=limit)
         lines = [(f"{each.count}x {each.kind} ({each.id}, {each.trend}): ", each.template) for each in found]
         shape = PatternsShape.built(found, patterns=found, total=self._runtime.pattern_count())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from ratchet.failures.patterns.patterns import ORDER
 from ratchet.serving.shapes.failures import HealthShape, PatternShape
 from ratchet.serving.shapes.lessons import CureShape
 from ratchet.serving.shapes.shape import Shape, said
@@ -65,7 +66,7 @@ class SimplePatternsShape(Shape):
     """Patterns, in the simple form."""
 
     health_score: float = said("Over all agents; 1 while nothing has run.")
-    patterns: list[PatternShape] = said("What costs most first.")
+    patterns: list[PatternShape] = said(f"{ORDER.capitalize()}.")
 
 
 class CuresShape(Shape):
@@ -77,7 +78,7 @@ class CuresShape(Shape):
 class PatternsShape(Shape):
     """Patterns: what keeps failing."""
 
-    patterns: list[PatternShape] = said("What costs most first.")
+    patterns: list[PatternShape] = said(f"{ORDER.capitalize()}.")
     total: int = said("How many there are.")
 
 

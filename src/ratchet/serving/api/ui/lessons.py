@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from ratchet.errors import NotFound, RatchetError
-from ratchet.lessons.backtest.telling import cost, failed_of, of_lesson, said
+from ratchet.lessons.backtest.telling import cost, failed_of, of_lesson, said, titles
 from ratchet.records import Lesson, LessonState, Outcome
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS, WRITES
@@ -70,7 +70,8 @@ def backtest(request: Request, runtime: Operations) -> Response:
     """The newest replay of all sessions: what lessons would have saved."""
     found = runtime.lessons.replayed()
     told = said(found) if found is not None else ""
-    return drawn(request, "backtest.html", found=found, said=told, cost=cost, failed_of=failed_of)
+    lists = titles(found) if found else []
+    return drawn(request, "backtest.html", found=found, said=told, cost=cost, failed_of=failed_of, titles=lists)
 
 
 @router.post("/ui/backtest", dependencies=[WRITES])
