@@ -63,13 +63,33 @@ def test_the_group_that_a_program_starts_is_no_command_of_it(texts: dict[str, st
     below = '@cli.group()\ndef items(): ...\n\n\n@items.command("list")\ndef list_items(): ...\n'
     commands = {each.name for each in features({**texts, "pkg/items.py": below}) if each.kind == "command"}
     program = ("shop",) if "pyproject.toml" in texts else ()
-    assert commands == {"export", "import-all", "items", "items list", *program}
+    assert commands == {"export", "import-all", "items list", *program}
+
+
+PARSERS = """
+parser = argparse.ArgumentParser()
+commands = parser.add_subparsers()
+remote = commands.add_parser("remote")
+kinds = remote.add_subparsers()
+kinds.add_parser("add").add_argument("--force")
+deep = kinds.add_parser("url").add_subparsers()
+status = commands.add_parser("status")
+"""
+
+
+def test_a_command_stands_behind_its_parents_and_a_group_that_only_holds_others_is_none() -> None:
+    assert {each.name for each in features({"tool.py": PARSERS}) if each.kind == "command"} == {
+        "remote add",
+        "remote url",
+        "status",
+    }
+    alone = CLI.replace("@click.group()", "@click.group(invoke_without_command=True)")
+    assert "cli" in {each.name for each in features({"pkg/cli.py": alone}) if each.kind == "command"}
 
 
 def test_each_feature_names_the_line_that_shows_it() -> None:
     got = {f"{each.kind} {each.name}": each.place for each in features({"pkg/cli.py": CLI, "pkg/server.py": SERVER})}
     assert got == {
-        "command cli": "pkg/cli.py:5",
         "command export": "pkg/cli.py:8",
         "command import-all": "pkg/cli.py:15",
         "option --as-csv": "pkg/cli.py:9",
@@ -296,7 +316,7 @@ def _compared(projects: Path, home: Path, *words: str, **environ: str) -> Result
 
 
 def test_a_model_writes_about_the_gaps_where_one_is_set(projects: Path, home: Path) -> None:
-    lines = [{"text": "The command `export` is one of theirs.", "rows": [2]}, {"text": "They are fast.", "rows": [1]}]
+    lines = [{"text": "The command `export` is one of theirs.", "rows": [1]}, {"text": "They are fast.", "rows": [2]}]
     with ModelServer(*[Reply(text=json.dumps({"lines": lines}))] * 2) as server:
         model = {"RATCHET_MODEL": "openai:fake", "RATCHET_MODEL_BASE_URL": server.openai_url, "OPENAI_API_KEY": "x"}
         named = ("--allow-unknown-price", "--kind", "command")

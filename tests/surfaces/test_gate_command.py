@@ -64,6 +64,14 @@ def test_every_spelling_of_a_table_gives_the_same_answer(asked: Asked, text: str
     assert found["gain"] == 0
 
 
+def test_rows_of_several_tasks_are_counted_in_rounds(asked: Asked) -> None:
+    runs = [f"{name}\t{task}\t{len(name) / 10}\n" for name in ("a", "new") for task in "xyz"]
+    table = "version\ttask\tscore\n" + "".join(runs)
+    assert "(1 round of 3 tasks beside 1" in asked("keep", "-", stdin=table).output
+    assert json.loads(asked("keep", "-", "--json", stdin=table).output)["tasks"] == 3
+    assert "--proposals says how many" in asked("keep", "-", stdin=table).output
+
+
 def test_an_autoresearch_log_is_read_by_its_own_columns_and_crashes_are_no_scores(asked: Asked) -> None:
     log = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
     log += (

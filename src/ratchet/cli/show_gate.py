@@ -34,7 +34,8 @@ def _to_go(found: ScoreAnswer) -> str:
         return "; how many runs it takes is too early to say (`ratchet gate plan` tells what to expect)"
     runs = found.runs + found.incumbent_runs
     left = max(1, math.ceil(runs * (math.log(1 / found.level) / math.log(found.e_value) - 1)))
-    return f"; at this gain about {number(left, 'more run')}, of both versions together, decide"
+    unit = "more round" if found.tasks > 1 else "more run"
+    return f"; at this gain about {number(left, unit)}, of both versions together, decide"
 
 
 def _figures(found: ScoreAnswer) -> str:
@@ -42,9 +43,14 @@ def _figures(found: ScoreAnswer) -> str:
         return ""
     noise = f", noise of one run {found.noise:.3g}" if found.noise is not None else ""
     return (
-        f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({number(found.runs, 'run')} beside "
+        f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({_counted(found)} beside "
         f"{found.incumbent_runs}{noise})" + ("" if found.decision == "discard" else f". {_luck(found)}")
     )
+
+
+def _counted(found: ScoreAnswer) -> str:
+    of = f" of {found.tasks} tasks" if found.tasks > 1 else ""
+    return f"{number(found.runs, 'round' if of else 'run')}{of}"
 
 
 def _luck(found: ScoreAnswer) -> str:
@@ -56,7 +62,10 @@ def _luck(found: ScoreAnswer) -> str:
         if found.e_value >= _TELLS
         else "Luck alone can show as much"
     )
-    return f"{seldom}; to be kept it must be at most 1 of {_large(1 / found.level)}"
+    return (
+        f"{seldom}; to be kept it must be at most 1 of {_large(1 / found.level)}, its share of the false keeps that "
+        "--fdr allows to all proposals together (the share is larger where --proposals says how many there will be)"
+    )
 
 
 def _large(value: float) -> str:

@@ -58,7 +58,7 @@ class ScoreAnswer:
     the estimated standard deviation of one run, None where it is not known yet or not used. The version is kept when
     `e_value` reaches 1/`level`. `next` is the version to run next where the decision is `again`, else "". `ignored`
     counts runs of the version that came after it was decided, and changed nothing, `failed` those that brought no
-    score: they are no part of `runs` but where scores are bounded.
+    score: they are no part of `runs` but where scores are bounded. Of several `tasks` a run is a round of all.
     """
 
     version: str
@@ -74,6 +74,7 @@ class ScoreAnswer:
     next: str
     ignored: int = 0
     failed: int = 0
+    tasks: int = 1
 
 
 @dataclass(slots=True)
@@ -479,6 +480,7 @@ class ScoreGate:
             level=held.level,
             next=next_run,
             failed=held.failed,
+            tasks=max(1, len(tasks)),
         )
 
     def _least_said(self, found: Contrast | None) -> str:

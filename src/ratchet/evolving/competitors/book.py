@@ -58,7 +58,10 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
         (each for each in others if (place := Path(each)).is_dir() and own.resolve() in place.resolve().parents), ""
     )
     if within:
-        raise UsageError(f"{within} lies in your own project, {own.resolve()}; say which is yours: --own FOLDER")
+        raise UsageError(
+            f"{within} lies in {own.resolve()}, which would be compared as your own project: say which folder that is "
+            "with --own FOLDER"
+        )
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
     found = {name: features(_texts(place, own.resolve())) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)

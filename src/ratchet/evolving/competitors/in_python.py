@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 Found = tuple[str, str, int]
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
@@ -75,14 +76,14 @@ def _is_module(name: str, trees: Mapping[str, ast.Module]) -> bool:
 
 def found(tree: ast.Module, words: Mapping[str, str], begun: frozenset[str]) -> Iterator[Found]:
     """The features of one file: kind, name and line."""
-    alone = _lone(tree)
+    alone, parsers = _lone(tree), _parsers(tree)
     for node in ast.walk(tree):
         if isinstance(node, Functions):
             for decorator in node.decorator_list:
                 yield from _of_decorator(decorator, node, words, begun | alone)
             yield from _of_parameters(node)
         elif isinstance(node, ast.Call):
-            yield from _of_call(node)
+            yield from _of_call(node, parsers)
             if _name(node.func) in _ENDING_CALLS:
                 yield from (each for argument in node.args for part in ast.walk(argument) for each in _format(part))
         elif isinstance(node, ast.Compare) and _asks_suffix(node.left):
@@ -126,12 +127,18 @@ def _of_decorator(
     # A name that is the function's own stands in its first line, not in the decorator's.
     line = decorator.lineno if given else function.lineno
     if name in ("command", "group"):
-        if given or function.name not in begun:
+        if _keeps_to_itself(name, call) and (given or function.name not in begun):
             yield "command", f"{words.get(_receiver(called), '')} {given or _own(function)}".strip(), line
     elif name in ("tool", "function_tool"):
         yield "tool", given or function.name, line
     elif name in _METHODS and given.startswith("/"):
         yield "endpoint", given, decorator.lineno
+
+
+def _keeps_to_itself(name: str, call: ast.Call | None) -> bool:
+    """Tell whether it does something without a command behind it: a group does where it says so."""
+    shown = [each.value for each in call.keywords if each.arg == "invoke_without_command"] if call else []
+    return name == "command" or any(isinstance(each, ast.Constant) and each.value is True for each in shown)
 
 
 def _of_parameters(function: Functions) -> Iterator[Found]:
@@ -149,7 +156,37 @@ def _of_parameters(function: Functions) -> Iterator[Found]:
                 yield "option", f"--{each.arg.replace('_', '-')}", each.lineno
 
 
-def _of_call(call: ast.Call) -> Iterator[Found]:
+class Parsers(NamedTuple):
+    """`words`: what `add_subparsers` gave (by its name in the code) -> the words before its commands. `groups`: calls
+    of `add_parser` whose parser has such below it, so that it is no command by itself."""
+
+    words: Mapping[str, str]
+    groups: frozenset[ast.Call]
+
+
+def _parsers(tree: ast.Module) -> Parsers:
+    made: dict[str, ast.Call] = {}
+    below: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            names = [_name(each) for each in node.targets]
+            if _name(node.value.func) == "add_parser":
+                made |= dict.fromkeys(names, node.value)
+            elif _name(node.value.func) == "add_subparsers":
+                below |= dict.fromkeys(names, _receiver(node.value.func))
+    found: dict[str, str] = {}
+    for name, parser in below.items():
+        words: list[str] = []
+        seen: set[str] = set()
+        while parser in made and parser not in seen:
+            seen.add(parser)
+            words.insert(0, _given(made[parser]))
+            parser = below.get(_receiver(made[parser].func), "")
+        found[name] = " ".join(words)
+    return Parsers(found, frozenset(made[parser] for parser in below.values() if parser in made))
+
+
+def _of_call(call: ast.Call, parsers: Parsers) -> Iterator[Found]:
     name = _name(call.func)
     if name in ("option", "add_argument", "Option"):
         for each in call.args:
@@ -157,7 +194,9 @@ def _of_call(call: ast.Call) -> Iterator[Found]:
                 if _OPTION.fullmatch(word):
                     yield "option", word, each.lineno
     elif name == "add_parser" and call.args and (given := _text(call.args[0])):
-        yield "command", given, call.args[0].lineno
+        if call not in parsers.groups:
+            words = parsers.words.get(_receiver(call.func), "")
+            yield "command", f"{words} {given}".strip(), call.args[0].lineno
     elif name == "add_api_route" and call.args and (given := _text(call.args[0])).startswith("/"):
         yield "endpoint", given, call.args[0].lineno
 

@@ -21,6 +21,7 @@ class ScoreAnswerShape(Shape):
     next: str = said('The version to run next where the decision is again, else "".')
     ignored: int = said("Its runs that came after it was decided, and changed nothing.")
     failed: int = said("Its runs that brought no score; counted as the worst one where scores are bounded.")
+    tasks: int = said("Tasks of a round; 1 where a run is of no task, or all are of one.")
 
 
 class ScorePlanShape(Shape):
