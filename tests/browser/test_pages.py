@@ -91,6 +91,18 @@ def test_no_page_has_a_serious_fault_of_accessibility(page: Any, site: Site, sch
         assert grave == [], path
 
 
+def test_no_table_is_cut_off_on_a_small_laptop(chromium: Any, site: Site) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    for path in ("/ui/sessions", "/ui/patterns", "/ui/lessons"):
+        page.goto(site.address + path)
+        page.evaluate(
+            "document.querySelectorAll('td > a > strong').forEach(each => each.textContent = 'x'.repeat(110))"
+        )
+        cut = "[...document.querySelectorAll('.wide')].filter(each => each.scrollWidth > each.clientWidth).length"
+        assert page.evaluate(cut) == 0, path
+    page.close()
+
+
 def test_every_page_fits_a_phone(chromium: Any, site: Site, screenshots: Path) -> None:
     context = chromium.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
     page = context.new_page()

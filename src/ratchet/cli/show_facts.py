@@ -46,10 +46,10 @@ def _table(out: Console, each: ProjectFacts) -> None:
     shown = [ran for ran in each.ran if ran.failures or ran.refused][:_RAN]
     if not shown:
         return
-    out.print(Styled("     runs  failed  refused  sessions", "dim"))
+    out.print(Styled("     runs  failed  refused  sessions  (refused: by a person)", "dim"))
     for ran in shown:
         show.row(out, _counts(ran).append(show.plain(ran.name, 80)), "  ")
 
 
 def _counts(ran: CallCounts) -> Styled:
-    return Styled(f"{ran.calls:>7,} {ran.failures:>7,} {ran.refused or '':>8} {ran.sessions:>9,}  ")
+    return Styled(f"{ran.calls:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")

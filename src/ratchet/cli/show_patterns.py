@@ -121,7 +121,7 @@ def fails(rows: Sequence[FailsBy], by: By) -> None:
 def _files(out: Console, rows: Sequence[FailsBy]) -> None:
     """Files with findings: of their other runs nothing is known, so they have no share."""
     wide = max(len("file"), *(min(_NAME, len(show.visible(each.name))) for each in rows))
-    out.print(Styled(f"{'file':<{wide}}  {'runs with a finding in it':>25}  {'sessions':>8}", "bold"))
+    out.print(Styled(f"{'file':<{wide}}  {'runs with a finding in it':>25}  {'sessions':>8}  █ failed ░ not", "bold"))
     for each in rows:
         out.print(
             f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>25,}  {each.sessions:>8,}", soft_wrap=True
@@ -130,7 +130,9 @@ def _files(out: Console, rows: Sequence[FailsBy]) -> None:
 
 def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> None:
     wide = max(len(title), *(min(_NAME, len(show.visible(each.name))) for each in rows))
-    out.print(Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {counted:>6}  {'sessions':>8}", "bold"))
+    out.print(
+        Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {counted:>6}  {'sessions':>8}  █ failed ░ not", "bold")
+    )
     for each in rows:
         part = each.share or 0.0
         share = round(_BAR * part)
