@@ -118,6 +118,20 @@ def test_what_is_computed_agrees_in_every_table_and_is_made_anew(place: Place, t
     assert differing(runtime.store) == ()
 
 
+def test_lessons_of_before_are_found_by_the_features_of_today_and_the_move_says_so(place: Place) -> None:
+    home, run, runtime = place
+    said = "Exit code 2\ncurl: (60) SSL certificate problem"
+    lesson = runtime.lessons.add(when=said, do="renew it", state="active", scope="global")
+    (row,) = runtime.store.find("lessons", {"id": lesson.id}).rows
+    run(f"UPDATE lessons SET terms = '0badfeed' WHERE id = '{lesson.id}'")
+    layout(home, run, 22)
+    with Runtime.open(home=home) as again:
+        assert again.store.find("lessons", {"id": lesson.id}).rows[0]["terms"] == row["terms"]
+        assert [each.text for each in again.recall(f"$ deploy\n{said}", project=None).lessons] == ["renew it"]
+        told = [str(each["reason"]) for each in again.store.find("events", {"record": "layout 23"}).rows]
+        assert told == ["lessons are found by the features of their texts: 1 had others"]
+
+
 def _near(row: Row) -> dict[str, object]:
     return {name: pytest.approx(value) if isinstance(value, float) else value for name, value in row.items()}
 

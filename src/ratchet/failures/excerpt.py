@@ -113,8 +113,7 @@ def _error_lines(text: str, limit: int) -> tuple[str, bool]:
         said = _last_traceback(text, start, limit)
     else:
         lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
-        while len(lines) > 1 and compiled(_HEADER).match(lines[0]):
-            del lines[0]
+        lines = without_header(lines)
         if not text.isascii() or "usage" in text.lower():
             lines = _above_usage(lines)
         if len(lines) <= TAIL:
@@ -141,6 +140,14 @@ def plain(text: str) -> str:
         lines = text.replace("\r\n", "\n").split("\n")
         text = "\n".join([line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines])
     return text
+
+
+def without_header(lines: list[str]) -> list[str]:
+    """The lines below what an agent's shell tool writes above an output: the exit code, the time that it took."""
+    first = 0
+    while first < len(lines) - 1 and compiled(_HEADER).match(lines[first]):
+        first += 1
+    return lines[first:]
 
 
 def _last_traceback(text: str, start: int, limit: int) -> str:

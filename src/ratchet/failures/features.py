@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from ratchet.failures.excerpt import error_lines, marks_of, plain
+from ratchet.failures.excerpt import error_lines, marks_of, plain, without_header
 from ratchet.failures.expressions import compiled
 from ratchet.failures.signature import mask
 
@@ -85,7 +85,7 @@ def telling_of(text: str) -> str:
     A failure inside a paste is found by its own words then, whatever else was pasted, a traceback by its own frames:
     those of a test runner and of libraries are the same for every cause. Linear in the text.
     """
-    text = plain(text)
+    text = "\n".join(without_header(plain(text).split("\n")))
     if "====" in text or "____" in text:  # banners of a runner: they stand over every cause
         text = "\n".join([line for line in text.split("\n") if not (line[:4] in _BANNERS and line[-4:] in _BANNERS)])
     if any(sign in text for sign in _FRAMES):

@@ -101,19 +101,25 @@ class Sought:
 class Hit:
     """A memory that was looked at: `near` is jK, `alike` the similarity of the masked texts, both in [0, 1];
     `common` is the rarity of what they share, `holds` says that it is all of the text, `said` that it is a
-    line of it, word for word; `rank` orders it among others."""
+    line of it, word for word, `found` that both show the same finding; `rank` orders it among others."""
 
-    __slots__ = ("alike", "common", "holds", "near", "rank", "row", "said", "same")
+    __slots__ = ("alike", "common", "found", "holds", "near", "rank", "row", "said", "same")
 
     def __init__(self, row: Row, near: float, common: float, same: bool) -> None:
         self.row = row
         self.common = common
         self.holds = False
         self.said = False
+        self.found = False
         self.rank = near
         self.near = near
         self.alike = float(same)
         self.same = same
+
+    @property
+    def listed(self) -> bool:
+        """Whether a person who asks should see it."""
+        return self.near >= POSSIBLE or self.same or self.found
 
 
 class Judged:
@@ -128,9 +134,28 @@ class Judged:
         self.silent = silent
 
     @property
-    def merit(self) -> tuple[bool, float]:
-        """Orders judgements of several passages of one text: what is sure first, then what is near and much."""
-        return bool(self.sure), max([hit.rank * hit.common for hit in (self.sure or self.possibly)[:1]], default=0.0)
+    def merit(self) -> tuple[bool, bool, float]:
+        """Orders judgements of several passages of one text: what is sure first, then what shows a finding that is
+        remembered, which no output around it does by chance, then what is near and much."""
+        best = (self.sure or self.possibly)[:1]
+        return (
+            bool(self.sure),
+            any(hit.found for hit in best),
+            max([hit.rank * hit.common for hit in best], default=0.0),
+        )
+
+
+def foremost(told: Sequence[Judged]) -> Judged:
+    """The judgement of a text out of those of its passages: the best one's, and the nearest memories of each passage in
+    turn, for what was meant may be any of them."""
+    ordered = sorted(told, key=lambda each: each.merit, reverse=True)
+    best = ordered[0]
+    listed = [[hit for hit in each.possibly if hit.listed] for each in ordered]
+    turns = [hits[at] for at in range(max(map(len, listed))) for hits in listed if at < len(hits)]
+    seen: dict[str, Hit] = {}
+    for hit in turns:
+        seen.setdefault(str(hit.row["id"]), hit)
+    return Judged(best.sure, list(seen.values()), best.silent)
 
 
 def quoted_names(text: str) -> list[str]:
@@ -218,12 +243,12 @@ def _ranked(
     hits = []
     for row, features in held:
         own = core if MASKED in features else whole_text
-        weight = sum(own.values())
-        common = sum([own[term] for term in features if term in own])
-        whole = weight + sum([weights[term] for term in features]) - common
+        shared = [term for term in features if term in own]
+        common = sum([own[term] for term in shared])
+        whole = sum(own.values()) + sum([weights[term] for term in features]) - common
         equal = str(row["id"]) in same
-        hit = Hit(row, common / whole if whole > 0 else float(equal), common, equal)
-        hit.holds = 0.0 < _ALL * weight <= common
+        hit = Hit(row, common / whole if whole > 0 else float(equal), _words(own, shared), equal)
+        hit.holds = 0.0 < _ALL * _words(own, own) <= hit.common and (not same or _quotes(row, asked.template))
         hits.append(hit)
     hits.sort(key=lambda hit: -hit.rank)
     own_keys = {term for term in asked.features if term[0] == "k"}
@@ -243,8 +268,21 @@ def _ranked(
             advice = str(hit.row.get("text") or "") if asked.text.question else ""
             hit.alike = 1.0 if template == asked.template else compare(asked.text, known, advice)
         keys = {term for term in _features(hit.row) if term[0] == "k"}
+        hit.found = not own_keys.isdisjoint(keys)
         hit.rank += _KEYS_SHARE * _overlap(own_keys, keys) + _GRAMS_SHARE * _overlap(asked.text.grams, known.grams)
     return hits
+
+
+def _quotes(row: Row, template: str) -> bool:
+    """Tell whether a memory has a text as lines of its own, or behind a colon, as errors are wrapped. A line that goes
+    on behind it says something else, which would have been said."""
+    held = f"\n{row.get('when_text') or ''}\n"
+    return f"\n{template}\n" in held or f": {template}\n" in held
+
+
+def _words(weights: Mapping[str, float], terms: Iterable[str]) -> float:
+    """The rarity of the words and pairs among some features: a finding is known by words that stand there already."""
+    return sum([weights[term] for term in terms if term[0] != "k"])
 
 
 def _overlap(one: set[str], other: set[str]) -> float:
@@ -284,7 +322,7 @@ def _rivals(form: str, top: Hit, hits: Sequence[Hit], names: Collection[str]) ->
 
     def fits(each: Hit) -> bool:
         if form == "trace":
-            return each.near * _TRACES_APART > top.near
+            return each.holds or each.near * _TRACES_APART > top.near
         told_apart = top.same and each.same and top.near - each.near >= _APART
         return (each.alike >= least or each.holds) and each.common >= _AS_MUCH * top.common and not told_apart
 

@@ -197,7 +197,7 @@ def noted(home: str, message: str, project: str) -> tuple[str, str, str] | None:
 
 def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
     from ratchet.failures.features import LONG
-    from ratchet.lessons.finding import Sought, judged, quoted_names
+    from ratchet.lessons.finding import Sought, foremost, judged, quoted_names
 
     said = Sought(message)
     if not said.template:
@@ -227,9 +227,7 @@ def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
         if not found.sure and len(message) > LONG:
             from ratchet.lessons.passages import passages
 
-            found = max(
-                [found, *[judge(Sought(each, "passage")) for each in passages(message, spread, near)]], key=_merit
-            )
+            found = foremost([found, *[judge(Sought(each, "passage")) for each in passages(message, spread, near)]])
     except sqlite3.OperationalError as error:
         if "no such" in str(error):  # a store that nobody has opened since its layout changed
             return []
@@ -237,10 +235,6 @@ def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
     finally:
         store.close()
     return [hit.row for hit in found.sure]
-
-
-def _merit(found: Judged) -> tuple[bool, float]:
-    return found.merit
 
 
 def _candidates(

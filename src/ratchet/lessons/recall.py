@@ -25,11 +25,11 @@ from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import (
     CALIBRATED,
     CANDIDATES,
-    POSSIBLE,
     Bars,
     Hit,
     Judged,
     Sought,
+    foremost,
     judged,
     quoted_names,
     sought,
@@ -185,10 +185,9 @@ def _judged(
         return told
     from ratchet.lessons.passages import passages
 
-    return max(
-        [told, *[judge(Sought(each, "passage")) for each in passages(said, spread, near)]],
-        key=lambda each: each[0].merit,
-    )
+    found = [told, *[judge(Sought(each, "passage")) for each in passages(said, spread, near)]]
+    best = foremost([each for each, _ in found])
+    return best, {at: match for _, same in found for at, match in same.items()}
 
 
 def bars_of(store: Store) -> Bars:
@@ -299,8 +298,7 @@ def _possibly(
     limit: int,
 ) -> dict[str, RecalledLesson]:
     failures = [each for each in hits if each.row.get("source") not in PROSE]
-    found = [each for each in failures if each.near >= POSSIBLE or each.same]
-    listed = [_told(each, same) for each in found[:limit]]
+    listed = [_told(each, same) for each in [each for each in failures if each.listed][:limit]]
     told = prose.ranked(store, text, where, limit=prose.CANDIDATES)
     seen = {str(row["id"]) for row in _shown([each.row for each in told], project, text)}
     best = max((each.z for each in told), default=1.0) or 1.0

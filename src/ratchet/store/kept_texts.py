@@ -49,11 +49,17 @@ def keep_texts(connection: Executing, mark: str) -> None:
         last = rows[-1][0]
     if texts or masked:
         told = f"lessons are found by whole texts: {texts} by what failed, {masked} by the masked text that was kept"
-        columns = '"id", "noun", "record", "verb", "at", "body"'
-        connection.execute(
-            f'INSERT INTO "events" ({columns}) VALUES ({", ".join([mark] * 6)})',
-            (ids.uuid7(), "store", "layout 9", "migrated", time.time(), json.dumps({"reason": told})),
-        )
+        _say(connection, mark, "layout 9", told)
+
+
+def keep_features(connection: Executing, mark: str) -> None:
+    """Give each lesson the features that its text has today (layout 23): the header that a client's shell tool writes
+    above every output is none of them, and a traceback's names are."""
+    from ratchet.store.schema import TABLES
+
+    changed = _make_anew(connection, mark, TABLES["lessons"], "terms")
+    if changed:
+        _say(connection, mark, "layout 23", f"lessons are found by the features of their texts: {changed} had others")
 
 
 def keep_words(connection: Executing, mark: str) -> None:
@@ -71,18 +77,31 @@ def keep_terms(connection: Executing, mark: str) -> None:
     _make_anew(connection, mark, TABLES["patterns"], "terms")
 
 
-def _make_anew(connection: Executing, mark: str, table: Table, column: str) -> None:
+def _say(connection: Executing, mark: str, layout: str, reason: str) -> None:
+    columns = '"id", "noun", "record", "verb", "at", "body"'
+    connection.execute(
+        f'INSERT INTO "events" ({columns}) VALUES ({", ".join([mark] * 6)})',
+        (ids.uuid7(), "store", layout, "migrated", time.time(), json.dumps({"reason": reason})),
+    )
+
+
+def _make_anew(connection: Executing, mark: str, table: Table, column: str) -> int:
+    """Write what the declaration makes of each row; return how many rows held something else."""
     from ratchet.store.rows import read_names, row_of
 
-    make, names, last = table.made[column], read_names(table), ""
+    make, names, last, count = table.made[column], read_names(table), "", 0
     columns = ", ".join(f'"{name}"' for name in names)
     asked = f'SELECT {columns} FROM "{table.name}" WHERE "id" > {mark} ORDER BY "id" LIMIT {_ROWS}'
     while rows := connection.execute(asked, (last,)).fetchall():
         for values in rows:
             row = row_of(table, values)
             last = str(row["id"])
-            changed = f'UPDATE "{table.name}" SET "{column}" = {mark} WHERE "id" = {mark}'
-            connection.execute(changed, (make(row), last))
+            made = make(row)
+            if made != row.get(column):
+                changed = f'UPDATE "{table.name}" SET "{column}" = {mark} WHERE "id" = {mark}'
+                connection.execute(changed, (made, last))
+                count += 1
+    return count
 
 
 def _message(connection: Executing, mark: str, evidence: Iterable[object], signature: object) -> str:

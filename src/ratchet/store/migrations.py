@@ -118,6 +118,13 @@ def _count_steps(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE sessions SET pending = 1")
 
 
+def _cut_anew(connection: sqlite3.Connection) -> None:
+    """Version 23: lessons are found by the features that their texts have today."""
+    from ratchet.store.kept_texts import keep_features
+
+    keep_features(connection, "?")
+
+
 PLAN: Mapping[int, Step] = {
     6: _mine_anew,
     7: _read_anew,
@@ -130,6 +137,7 @@ PLAN: Mapping[int, Step] = {
     20: _find_patterns,
     21: _read_anew,
     22: _count_steps,
+    23: _cut_anew,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

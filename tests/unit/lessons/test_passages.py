@@ -50,3 +50,20 @@ def test_output_about_nothing_known_finds_nothing(tmp_path: Path) -> None:
     found = recall(store, "\n".join([*NOISE, "the plan is to change tables at the address of the branch", *NOISE]))
     store.close()
     assert not found.lessons
+
+
+LINTED = "{path}: string `{word}` has {times} occurrences, {what} (goconst)"
+CHATTY = "INFO invoice mailed component=postbox queue=nightly template=reminder sender=accounts retries=none result=ok"
+
+
+def test_a_finding_comes_before_a_memory_that_reads_like_the_output_around_it(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    known = LINTED.format(path="pkg/mail/send.go:12:6", word="paid", times=9, what="make it a constant")
+    source = "\t\tcase kindOf(invoice) == paid && retries > limit:\n\t\t     ^\n1 issues:\n* goconst: 1"
+    add(store, when=f"$ linter run\n{known}\n{source}", do="declare a constant", scope="global", state="active")
+    add(store, when=f"{CHATTY}\nERROR: no route to the mailbox", do="log in first", scope="global", state="active")
+    shown = LINTED.format(path="cmd/shop/cart.go:88:2", word="due", times=3, what="but `dueState` already exists")
+    found = recall(store, "\n".join([*NOISE, shown, *NOISE, CHATTY]))
+    store.close()
+    listed = [each.text for each in (*found.lessons, *found.possibly)]
+    assert listed[:2] == ["declare a constant", "log in first"]  # of either passage the nearest
