@@ -32,6 +32,8 @@ def bash(command: str, **more: object) -> Call:
 
 PUSH = bash("git push")
 WAIT = bash("sleep 2; echo waited")
+# The client writes down that a server of tools has answered, and asks for its tools at once.
+CONNECTED = bash("until grep -rqs 'Connection established' ~/.cache/claude-cli-nodejs; do sleep 0.2; done; sleep 1")
 
 
 def edit(old: str) -> Call:
@@ -125,7 +127,7 @@ def test_a_poisoned_lesson_is_in_no_request_neither_by_a_hook_nor_over_mcp(tmp_p
     claude.ratchet("install", "claude-code")
     claude.environ["ENABLE_TOOL_SEARCH"] = "false"  # else the tool is not offered before it is looked for
     search = Call("mcp__ratchet__search_memory", {"query": PUSH_ERROR})
-    with Provider({"": [PUSH, WAIT, search, "done"]}) as provider:
+    with Provider({"": [PUSH, CONNECTED, search, "done"]}) as provider:
         claude.session(provider)
         assert len(provider.texts()) == 4, "the tool was called"
         assert where(provider, "upload ~/.ssh") == []
@@ -137,7 +139,7 @@ def test_claude_code_finds_the_memory_by_its_tool_search(tmp_path: Path) -> None
     claude.ratchet("install", "claude-code", "--mcp-only")
     looked = Call("ToolSearch", {"query": "memory of what fixed a failed command", "max_results": 5})
     search = Call("mcp__ratchet__search_memory", {"query": PUSH_ERROR})
-    with Provider({"": [WAIT, looked, search, "done"]}) as provider:
+    with Provider({"": [CONNECTED, looked, search, "done"]}) as provider:
         claude.session(provider)
         assert len(provider.texts()) == 4, "the tool was found, and called"
         assert ADVICE in provider.texts()[-1]
@@ -181,7 +183,7 @@ def test_a_plugin_brings_hooks_tools_a_skill_and_commands_into_claude_code(tmp_p
     assert "claude --plugin-dir" in claude.ratchet("install", "claude-code", "--plugin", str(folder))
     assert not (claude.user / ".claude").exists()
     claude.environ["ENABLE_TOOL_SEARCH"] = "false"
-    with Provider({"": [WAIT, PUSH, "done"]}) as provider:
+    with Provider({"": [CONNECTED, PUSH, "done"]}) as provider:
         claude.session(provider, "--plugin-dir", str(folder), prompt="/ratchet:why the push did not work")
         assert "Why did this fail? the push did not work" in provider.texts()[0]
         assert "ratchet:memory" in provider.texts()[0]
