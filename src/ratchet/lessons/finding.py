@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 CALIBRATED = "recall"
 """The row of table `meta` that holds the thresholds."""
-SOUGHT = 24  # features by which candidates are searched: the rarest
+SOUGHT = 24  # features by which candidates are searched: the rarest, and more while few memories have these
+MET = 96  # rows that have one of them, in all, from which no more are taken: one long memory has dozens for itself
 STEPS = 3_000  # rows that have one of them, in all: what a search may cost
 CANDIDATES = 32  # ranked, out of those that a search found
 COMPARED = 8  # of these, the nearest, that are compared in full: what a search costs most
@@ -179,12 +180,13 @@ def rarity(counts: Mapping[str, int], term: str) -> float:
 def sought(features: Iterable[str], counts: Mapping[str, int]) -> dict[str, float]:
     """The features to search by with their weights: the rarest that any memory has, as many as may be looked at."""
     chosen: dict[str, float] = {}
-    left = STEPS
+    left, met = STEPS, 0
     for term in sorted([each for each in features if each in counts], key=lambda each: (counts[each], each)):
         left -= counts[term]
-        if chosen and (left < 0 or len(chosen) == SOUGHT):
+        if chosen and (left < 0 or (len(chosen) >= SOUGHT and met >= MET)):
             break
         chosen[term] = rarity(counts, term)
+        met += counts[term]
     return chosen
 
 

@@ -205,6 +205,22 @@ def test_what_was_never_attempted_is_settled_and_does_not_count(store: Store) ->
     assert credit.not_attempted(store) == 1
 
 
+def test_a_lesson_in_other_words_is_judged_by_the_step_of_the_failures_that_asked_for_it(store: Store) -> None:
+    written: Row = {**lesson("l-3"), "signature": "v1:worded-otherwise", "pattern": "p-3", "tool": "", "head": ""}
+    store.insert_new("lessons", [written])
+    asked: Row = {"id": "l-3", "pattern": "p-3"}
+
+    failed = exposure.row_of(asked, "s-1", shown=False, share=0.5, channel="failure", at=1.5, trigger="o-1")
+    store.insert_new("exposures", [failed])
+    store.insert_new("outcomes", [call(1, ok=False, session="s-1")])
+    credit.settle(store, now=10.0, ended={"s-1"})
+    start = exposure.row_of(asked, "s-2", shown=True, share=0.5, channel="session_start", at=20.0, trigger="")
+    store.insert_new("exposures", [start])
+    store.insert_new("outcomes", [call(21, session="s-2")])
+    assert credit.settle(store, now=30.0, ended={"s-2"}) == credit.Settled(counted=1)  # as a failure would be counted
+    assert pooled(store) == {0.5: LessonCounts(1, 0, 0, 1)}
+
+
 def test_a_merged_signature_is_the_same_failure(store: Store) -> None:
     store.insert_new("signatures", [{"signature": "v1:near", "pattern": "p-1", "revision": 1}])
     store.insert_new("exposures", [shown(1.5, trigger="o-1")])

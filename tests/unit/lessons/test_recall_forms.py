@@ -140,6 +140,15 @@ def test_what_is_known_in_any_script_is_answered_with_other_parameters_and_liste
         assert [*found.lessons, *found.possibly][0].text == f"do {at}", question
 
 
+def test_a_memory_of_the_first_lines_is_found_beside_a_longer_one_that_nobody_approved(store: Store) -> None:
+    short = "fatal: No configured push destination.\nEither specify the URL from the command-line or"
+    whole = f"{short} configure a remote repository using\n\n    git remote add <name> <url>\n\nand then push using "
+    whole += "the remote name\n\n    git push <name>"
+    add(store, when=short, do="name the remote", state="active", scope="global")
+    add(store, when=whole, do="add one first", state="candidate", scope="global")
+    assert [each.text for each in recall(store, whole, states=("active",)).lessons] == ["name the remote"]
+
+
 WRITERS, EACH = 10, 12
 _WRITES = """
 import sys
