@@ -176,7 +176,8 @@ def _step_of(row: Row) -> StepKey:
 
 def _steps_about(store: Store, lesson: Row) -> list[StepKey]:
     """The step that a lesson names, else the one that most of its signature's failures had, or those that asked for its
-    pattern where none has that signature (a placeholder is any target); behind it the one that the lesson puts in its place."""
+    pattern where none has that signature (a placeholder is any target); behind it the one that the lesson puts in its
+    place."""
     if lesson.get("tool"):
         target = text_in(lesson, "target")
         named = (text_in(lesson, "tool"), text_in(lesson, "head"), "" if "<" in target else target)
@@ -184,17 +185,17 @@ def _steps_about(store: Store, lesson: Row) -> list[StepKey]:
     signature = text_in(lesson, "signature")
     if not signature:
         return []
-    rows = store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=_STEP_SAMPLE).rows
-    rows = rows or _asking(store, text_in(lesson, "pattern"))
+    own = store.find("outcomes", {"signature": signature}, order=("-started_at",), limit=_STEP_SAMPLE).rows
+    rows = own or _asking(store, text_in(lesson, "pattern"))
     steps = Counter(_step_of(row)[:2] for row in rows if row.get("step"))
     return [(*steps.most_common(1)[0][0], "")] if steps else []
 
 
-def _asking(store: Store, pattern: str) -> Sequence[Row]:
+def _asking(store: Store, pattern: str) -> list[Row]:
     """The failures that asked for lessons of a pattern, which may be worded otherwise."""
     asked = store.find("exposures", {**_LESSONS, "pattern": pattern}, order=("-at",), limit=_STEP_SAMPLE).rows
     ids: list[Json] = [each["trigger"] for each in asked if each.get("trigger")]
-    return store.find("outcomes", {"id": ("in", ids)}).rows if pattern and ids else []
+    return [*store.find("outcomes", {"id": ("in", ids)}).rows] if pattern and ids else []
 
 
 def _in_its_place(lesson: Row, named: StepKey) -> list[StepKey]:
