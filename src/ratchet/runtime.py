@@ -247,12 +247,7 @@ class Runtime(Foundation):
 
         self.pass_on()
         share, proven = self.config.withheld_share, self.config.proven_withheld_share
-        published = deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
-        if (self.home / "notes").is_dir():
-            from ratchet.lessons import notes
-
-            notes.refresh(self.home)
-        return published
+        return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
 
     def _read(self, *, drained: bool = True) -> Store:
         """The store, after what was recorded is in it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ratchet import files
 from ratchet.gate import deadline, effects
-from ratchet.lessons import credit, exposure, facts, fence, repositories
+from ratchet.lessons import credit, exposure, facts, fence, notes, repositories
 from ratchet.lessons.ahead import making, trigger
 from ratchet.ports import Store
 from ratchet.records import Row, text_in, whole_in
@@ -111,6 +111,7 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
             effects={"": usual[0] if usual else 0.0, **measured},
             aims=_aims(known, withheld) if withheld >= withheld_share else {},  # once it is proven, few go without
         )
+        notes.refresh(home)
     except OSError as error:
         log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
     return withheld

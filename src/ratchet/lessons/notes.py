@@ -24,7 +24,7 @@ def path_of(home: Path, project: str) -> Path:
 
 
 def make(home: Path, project: str) -> None:
-    """Write the notes of a project. Raises OSError, sqlite3.Error."""
+    """Write the notes of a project. Raises OSError."""
     path = path_of(home, project)
     said = f"{_OF}{project or 'every project'} -->\n{_told(str(home), project) or _EMPTY}\n".encode("utf-8", "replace")
     if files.read(path) != said:
@@ -33,7 +33,7 @@ def make(home: Path, project: str) -> None:
 
 
 def refresh(home: Path) -> None:
-    """Write the notes anew that somebody reads. Raises OSError, sqlite3.Error."""
+    """Write the notes anew that somebody reads. Raises OSError."""
     for path in sorted((home / "notes").glob("*.md")):
         project = path.read_text("utf-8", "replace").partition("\n")[0].removeprefix(_OF).removesuffix(" -->")
         project = "" if path == path_of(home, "") else project
@@ -52,6 +52,6 @@ def _told(home: str, project: str) -> str:
         return facts
     try:
         lessons = digest(lookup.top(home, project), START_LIMIT - len(facts))[0]
-    except sqlite3.OperationalError:  # a store that a later version made
+    except sqlite3.Error:  # busy, or made by a later version: the next change of a lesson writes them
         lessons = ""
     return "\n".join(filter(None, (facts, lessons)))

@@ -3,9 +3,7 @@
 One Outcome per tool result, wherever it stands: in the session, in a subagent's own file, in a sidechain, or inside an
 `agent_progress` line. All bear the root session; a subagent's name is the thread. The id comes from the tool_use_id,
 so a result that stands in several places, files or checkpoints counts once. Failed calls of the model (`api_error`,
-`isApiErrorMessage`) are Outcomes of the task "model".
-
-There is no official schema; what is read here was seen in some 700 files of 30 versions.
+`isApiErrorMessage`) are Outcomes of the task "model". No schema is published: all this was seen in some 700 files.
 """
 
 from __future__ import annotations
@@ -63,12 +61,11 @@ class ClaudeCode:
     name = NAME
 
     def claims(self, head: bytes) -> bool:
-        """Tell whether any of the first records is one that only Claude Code writes, and none is another client's in
-        the same frame. A word about a session without a step of it is none in a file of others."""
-        records = objects_in(head)
-        own = [record for record in records if _is_own(record)]
-        telling = len(own) == len(records) or not all(record.get("type") in _SESSIONLESS for record in own)
-        return bool(own) and telling and not any(_is_foreign(record) for record in records)
+        """Tell whether a record is one that only Claude Code writes, and none another client's in the same frame."""
+        kinds = [record.get("type") if _is_own(record) else None for record in objects_in(head)]
+        telling = set(kinds) - {None}  # a word about a session may stand in a file of others
+        own = bool(telling - _SESSIONLESS.keys()) or (bool(telling) and None not in kinds)
+        return own and not any(map(_is_foreign, objects_in(head)))
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls, and the tokens that no call has taken yet, wait in the carry."""

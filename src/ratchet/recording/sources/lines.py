@@ -62,7 +62,7 @@ def peek(path: str) -> bytes:
 
 
 def pieces_behind(path: str, head: bytes) -> Iterator[bytes]:
-    """What stands behind a head, some lines at a time, for a few MB: a client may begin with much that says nothing of
+    """The lines behind a head, some at a time, for a few MB: a client may begin with much that says nothing of
     it. Raises OSError, BackendError."""
     with open_plain(path) as file:
         file.read(len(head))

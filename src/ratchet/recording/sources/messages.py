@@ -190,7 +190,7 @@ class Conversations:
         return items
 
     def _heard(self, record: Row, inner: Row, at: float, *, acts: bool) -> list[Item]:
-        """What was said, and the calls that were left behind by a person's word or the last line of a stream."""
+        """The words of a message, and the calls that a person's word or the last line of a stream left behind."""
         who = (inner.get("role"), record.get("type"), record.get("source"))
         if not acts and "user" in who:
             count(self._carry, "turn")  # a person's word
