@@ -243,13 +243,16 @@ def test_a_follow_up_takes_a_step_back_and_writes_it_anew(home: Path, shop: Path
     changed = reply(steps=[{"do": "The receipt names the currency.", "check": program(euro)}], beyond="", drop=[2, 3])
     right = RIGHT.replace('f"total {total(prices, discount):.2f}"', 'f"{total(prices, discount):.2f} EUR"')
     wish = "the receipt shall say 180.00 EUR, without the word total"
-    with ModelServer(plan, edit("", RIGHT), changed, edit("", right)) as server:
+    same = reply(steps=[{"do": "The receipt names the currency.", "check": program(RECEIPT)}], beyond="", drop=[2])
+    with ModelServer(plan, edit("", RIGHT), same, changed, edit("", right)) as server:
         asked = ("run", "discount off, and a receipt", "--in", str(shop), "--solver", "model")
         episode = ratchet(home, *asked, server=server).stdout.split("--resume ")[1].split()[0]
         only = ratchet(home, "run", "--resume", episode, wish, "--plan-only", server=server)
         told = server.asked[2].text
+        told_back = server.asked[3].text
         found = plan_of(only.stdout)
         again = ratchet(home, "run", "--resume", episode, "--apply", server=server)
+    assert "is the check of a step that you drop" in told_back
     assert "2. Add a receipt. (" in told
     assert told.count("passes now)") == 3
     assert "Take the discount off." in told

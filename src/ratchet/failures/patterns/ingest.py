@@ -296,7 +296,7 @@ _ACTIVITY = (
 
 
 def _repeated(row: Row) -> _Amounts:
-    """What an outcome that analysis added says was repeated: its own amounts would count each call twice."""
+    """Amounts of the calls that analysis found repeated, as its outcome says: its own would count each call twice."""
     said = row.get("context")
     return whole_in(said, "tokens"), number_in(said, "duration_s"), number_in(said, "cost_usd")
 

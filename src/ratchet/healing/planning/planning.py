@@ -178,21 +178,26 @@ class Planning:
         others; None where no check fails now."""
         if answer.plan is None:
             return None, [answer.problem or "it holds no steps"]
-        steps, objections = [], []
+        steps: list[PlanStep] = []
+        objections: list[str] = []
+        before, drop = self._seen.before, answer.plan.drop
+        kept = [each for n, each in enumerate(before, 1) if n not in drop]
         for proposed in answer.plan.steps[:MOST_STEPS]:
             try:
                 step, wrong = self._tried(_step_of(proposed.do, proposed.check))
                 wrong = wrong or self._made_up(step)
+                if step.check and not _among(step, kept) and _among(step, before):
+                    wrong = f"`{check_text(step.check)}` is the check of a step that you drop: write what is to be now"
             except UsageError as error:
                 step, wrong = PlanStep(do=""), str(error)
             if wrong:
                 objections.append(wrong)
-            elif step.do or step.check:
+            elif (step.do or step.check) and not _among(step, (*kept, *steps)):
                 steps.append(step)
         steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
-        found = self._changed(steps, answer.plan.drop)
+        found = self._changed(steps, drop)
         found = replace(found, beyond=_beyond(answer.plan, objections), by=by)
-        if not any(each.now == "fails" for each in steps) and (answer.plan.steps or not self._settled(found)):
+        if not any(each.now == "fails" for each in found.steps) and (answer.plan.steps or not self._settled(found)):
             none = "none of the checks fails now, so none shows that there is something to do"
             return None, [*objections, none]
         return found, objections
