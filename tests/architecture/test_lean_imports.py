@@ -80,6 +80,7 @@ LEAN = {
     "lessons.reply",
     "lessons.rests",
     "lessons.reviewed",
+    "lessons.standing",
     "lessons.told",
     "lessons.tool_names",
     "recording",

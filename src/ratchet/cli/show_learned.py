@@ -87,7 +87,7 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
 
 
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction]) -> None:
-    """What a session is told at its start, as far as it is active; else what waits; then what people said, and how many
+    """Show what a session is told at its start, as far as it is active; else what waits; then what people said, and how many
     lessons there are of each state."""
     known = [each for each, _ in once(each for each in lessons if not (each.is_quote or each.unsaid or each.stale))]
     active = [each for each in known if each.state == "active"][:DIGEST_LINES]
@@ -111,7 +111,7 @@ def _some(
         return
     state = shown[0].state
     of, news = (sum(each.state == state for each in among) for among in (lessons, known))
-    silent = f"; {of - news} more repeat one, or what the failing tool says itself" if of > news else ""
+    silent = f"; {of - news} more repeat one, the failing tool, or one session's names" if of > news else ""
     rest = f" (the first {len(shown)} of {news}{silent}; all: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
@@ -119,7 +119,7 @@ def _some(
 
 
 def _quotes(out: Console, quotes: Sequence[Correction]) -> None:
-    """What people said that likeliest holds beyond the moment; no agent is told it before somebody makes it a rule."""
+    """Show what people said that likeliest holds beyond the moment; no agent is told it before it is made a rule."""
     if not quotes:
         return
     shown = quotes[:_QUOTES]

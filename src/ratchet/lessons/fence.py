@@ -9,7 +9,7 @@ a tag of its host, is taken out. Lean: hook processes import this.
 from __future__ import annotations
 
 from ratchet.ids import hex_of
-from ratchet.lessons.standing import Standing
+from ratchet.lessons.standing import LessonStanding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def _provenance(lesson: Row) -> str:
     where = f" in {len(sessions)} sessions" if isinstance(sessions, list) and len(sessions) > 1 else ""
     counts = f"worked {worked} of {tried} times{where}" if tried else "not counted yet"
     if tried and lesson.get("group"):  # mined: by session
-        verb = "a habit here, in" if Standing(lesson).is_habit else "worked in"
+        verb = "a habit here, in" if LessonStanding(lesson).is_habit else "worked in"
         counts = f"{verb} {worked} of {tried} session{'s' if tried > 1 else ''}"
         counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"

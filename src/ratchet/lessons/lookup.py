@@ -162,7 +162,7 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
     def place(row: Row) -> tuple[bool, int, tuple[int, int, str]]:
         answers = row.get("keys")
         named = [at for at, key in enumerate(keys) if isinstance(answers, list) and key in answers]
-        return standing.Standing(row).is_habit, (named or [len(keys)])[0], _by_evidence(row)
+        return standing.LessonStanding(row).is_habit, (named or [len(keys)])[0], _by_evidence(row)
 
     if imports:
         from ratchet.lessons import origins
@@ -278,7 +278,7 @@ def top(home: str, project: str) -> list[Row]:
         folder = os.path.dirname(folder).rstrip("/")
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
     rows = [row for row in _select(home, where, tuple(values), project) if "lines" not in row]
-    found = [(standing.Standing(row), row) for row in rows]
+    found = [(standing.LessonStanding(row), row) for row in rows]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
     told = [(each, row) for each, row in found if not standing.unsaid(each)]

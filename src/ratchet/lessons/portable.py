@@ -31,7 +31,7 @@ from ratchet.lessons.parts import parts_of
 from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
-from ratchet.lessons.standing import Standing, once
+from ratchet.lessons.standing import LessonStanding, once
 from ratchet.lessons.tried import trials
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row
@@ -88,7 +88,7 @@ def refused(row: Row, *, here: bool = False) -> str:
     flag that the failed step had too is not blamed; nor, `here` in its own project, a habit that the project's own
     sessions proved (`standing.HABIT`)."""
     failed, text = str(row.get("failed") or ""), str(row.get("text") or "")
-    if here and row.get("state") == "active" and Standing(row).silences:
+    if here and row.get("state") == "active" and LessonStanding(row).silences:
         text = without_silencing(text)
     return forbidden(text, failed) or forbidden(str(row.get("example") or ""), failed)
 

@@ -30,8 +30,9 @@ from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import for_agents as for_agents_of
 from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.standing import LessonStanding, place
 from ratchet.ports import Store
-from ratchet.records import Json, Row, text_in, whole_in
+from ratchet.records import Json, Row, text_in
 
 Asked: TypeAlias = Literal["command", "file", "diff", "plan"]
 
@@ -226,7 +227,7 @@ class _Room:
     def _of_failures(self, call: ToolCall, told: set[str]) -> list[StepLesson]:
         """Lessons about the failures that this very command had here, or one with the option that it has."""
         rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
-        rows.sort(key=lambda row: (-whole_in(row, "worked"), text_in(row, "id")))
+        rows.sort(key=lambda row: (place(LessonStanding(row)), text_in(row, "id")))
         seen = [for_agents_of(lesson_of(row)) for row in rows[:_FAILURES]]
         return [StepLesson(id=each.id, text=each.text, when=each.met) for each in seen if each.text]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
 from ratchet.lessons.rests import folder_of, stale
-from ratchet.lessons.standing import Standing, place, unsaid
+from ratchet.lessons.standing import LessonStanding, place, unsaid
 from ratchet.records import Lesson, Row, record_of
 
 
@@ -15,7 +15,7 @@ def lesson_of(row: Row) -> Lesson:
     """The lesson that a row of the table `lessons` holds."""
     said = {name: value for name, value in row.items() if value is not None}
     lacking: Row = {"text": "", "signature": "", "kind": "", "tried": 0, "worked": 0}
-    standing = Standing(row)
+    standing = LessonStanding(row)
     when = str(said.get("when_text", ""))
     return record_of(
         Lesson,

@@ -23,8 +23,8 @@ _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names w
 _NEWS, _AT_FAILURE, _PLAIN, _HABIT = range(4)
 
 
-class Standing:
-    """What the place of a lesson depends on, of its row. `is_habit`: it says that the project silences a check;
+class LessonStanding:
+    """Traits on which the place of a lesson depends, of its row. `is_habit`: it says that the project silences a check;
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
     it renames what only one session met."""
 
@@ -66,7 +66,7 @@ def _whole(row: Mapping[str, Json], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def place(each: Standing) -> tuple[int, int, float, int]:
+def place(each: LessonStanding) -> tuple[int, int, float, int]:
     """The place of a lesson among others of its state; what stands first sorts first.
 
     A habit of silencing stands last, before it what the failing tool says itself or whoever knows it knows, before
@@ -80,7 +80,7 @@ def place(each: Standing) -> tuple[int, int, float, int]:
     return _AT_FAILURE if each.is_one_off and tier == _NEWS else tier, lacks, -each.worth, each.tried
 
 
-def unsaid(each: Standing) -> str:
+def unsaid(each: LessonStanding) -> str:
     """Say why a lesson is not told ahead of its failure (at a session's start, in a file of notes, among the first
     lines of `learn`), "" where it is."""
     if each.says_itself:

@@ -30,7 +30,7 @@ def filled(template: str, met: Sequence[tuple[str, str]], advice: str) -> str:
 
 
 def _values(between: Sequence[str], said: str) -> list[str]:
-    """What stands where a line of a text is masked; [] where no line is of this form."""
+    """The texts where a line is masked; [] where no line is of this form."""
     for each in said.split("\n"):
         line = " ".join(each.split())
         if not line.startswith(between[0]) or not line.endswith(between[-1]):
