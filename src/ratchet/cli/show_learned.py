@@ -87,8 +87,8 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
 
 
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction]) -> None:
-    """Show what a session is told at its start, as far as it is active; else what waits; then what people said, and how many
-    lessons there are of each state."""
+    """Show what a session is told at its start, as far as it is active; else what waits; then what people said, and how
+    many lessons there are of each state."""
     known = [each for each, _ in once(each for each in lessons if not (each.is_quote or each.unsaid or each.stale))]
     active = [each for each in known if each.state == "active"][:DIGEST_LINES]
     seen = [each for each in known if each.state == "candidate" and each.worked >= PROVEN_SESSIONS]

@@ -197,7 +197,7 @@ def shown(lesson: Row) -> Row:
 
 
 def _met(lesson: Row) -> str:
-    """What a lesson is for, with what all who met it share filled in."""
+    """The failure that a lesson is for, with what all who met it share filled in."""
     return _string(lesson, "met") or _string(lesson, "when_text")
 
 
