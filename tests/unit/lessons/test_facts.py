@@ -162,7 +162,8 @@ def test_agents_are_told_names_and_no_sentence_of_a_tool(store: Store, tmp_path:
     assert not any("send it" in line for line in facts.for_agents(found).lines)
     delivery.publish_facts(store, tmp_path / "home", [SHOP])
     told = exposure.facts_told(str(tmp_path / "home"), SHOP)
-    assert "`go build` 4 of 4 runs" in told
+    assert "never worked here: `go build`, 0 of 4 runs" in told
+    assert "fails most" not in told, "it is nothing to act on"
     assert "send it" not in told
 
 
