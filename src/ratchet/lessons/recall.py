@@ -136,9 +136,10 @@ def recalled(
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
             known = {} if sure else _said_itself(store, asked, where, project, said)
             silent, possibly = "itself" if known else silent, known | possibly
+    told = {each.text for each in sure.values()}
     return Recalled(
         lessons=_placed(store, [*sure.values()][:limit]),
-        possibly=_placed(store, [each for each in possibly.values() if each.id not in sure][:limit]),
+        possibly=_placed(store, [each for each in possibly.values() if each.text not in told][:limit]),
         searched=searched,
         elapsed_ms=(time.perf_counter() - started) * 1000,
         looked_for=asked.template,
