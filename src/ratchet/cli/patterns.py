@@ -32,7 +32,7 @@ _UNITS_S = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 @click.option("--like", "text", default="", help="Those that are like this error text, the most alike first.")
 @click.option("--by", type=click.Choice(BY), help="Count by command, tool, file, project, model or hour instead.")
 @click.option("--range", "span", default="all", show_default=True, help="With --by: 24h, 7d, 14d, 30d, 90d or all.")
-@project_option("With --by: only this project.")
+@project_option("Only what this project met; patterns count in all.")
 @click.option(
     "--all",
     "everything",
@@ -77,6 +77,9 @@ def patterns(
             show_patterns.fails(rows[:limit], by)
         return
     found = runtime.patterns(agent=agent, kind=kind, include_excused=everything or bool(text))
+    if project:
+        met = runtime.failing.met_in(project)
+        found = [each for each in found if each.id in met]
     if text:
         likeness = dict(runtime.failing.like(text))
         found = sorted([each for each in found if each.id in likeness], key=lambda each: -likeness[each.id])
@@ -91,12 +94,15 @@ def patterns(
     narrowed = f"that are {state}" if state is not None else "of this agent or kind" if of_some else ""
     narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
-        show_patterns.most(runtime.failing.by("command"))
+        show_patterns.most(runtime.failing.by("command", project=project or ""))
     from ratchet.failures.patterns.patterns import ORDER
 
     more = f"{limit} of {len(shown)}, {ORDER}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)
     show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden)
+    several = 0 if project or narrowed else sum(1 for each in runtime.failing.by("project") if each.failures)
+    if several > 1:
+        show.line(f"met in {several} projects: --project NAME keeps what one of them met; --by project counts in each")
 
 
 def _wanted(held: str, asked: str | None, everything: bool) -> bool:

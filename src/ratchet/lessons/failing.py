@@ -18,7 +18,7 @@ from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
-from ratchet.lessons.repositories import project_of
+from ratchet.lessons.repositories import folders_of, project_of
 from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
 from ratchet.store.sums import HOURS, add_fact, fact_days
 
@@ -318,6 +318,16 @@ class FailingBook:
         store = self._reading()
         since = 0.0 if span == "all" else window(store, span, now=time.time()).since
         return fails_by(store, what, since=since, project=project_of(store, project) if project else "")
+
+    def met_in(self, project: str) -> frozenset[str]:
+        """The ids of the patterns that sessions of a project met (its folder, its name, the end of one). Raises
+        UsageError, NotFound for a name that is none."""
+        store = self._reading()
+        folders: Json = [*folders_of(store, project_of(store, project))]
+        ran = store.sum_by("session_tallies", ("session",), (), {"project": ("in", folders)})
+        met = store.sum_by("sightings", ("signature",), (), {"session": ("in", [row["session"] for row in ran])})
+        known = store.sum_by("signatures", ("pattern",), (), {"signature": ("in", [row["signature"] for row in met])})
+        return frozenset(text_in(row, "pattern") for row in known)
 
     def like(self, text: str) -> list[tuple[str, float]]:
         """Patterns that are like this text (see `likeness.like`)."""

@@ -206,7 +206,7 @@ class Near:
 
     @property
     def excerpt(self) -> str:
-        """What stands around it, on one line; "" where none of the words is there."""
+        """The stretch with some text around it, on one line; "" where none of the words is there."""
         if self.start < 0:
             return ""
         start = max(0, self.start - _BEFORE)

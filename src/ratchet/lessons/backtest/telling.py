@@ -40,7 +40,7 @@ def said(found: Backtest) -> str:
 
 
 def _without_it(found: Backtest) -> str:
-    """What an answer to a failure prevents by itself: always among what a word before the step does."""
+    """Say how much of it is left where nothing is said before a step."""
     if not found.saved_before.turns:
         return ""
     also = f"{found.saved.turns:,}{_in_brackets(found.saved)}" if found.saved.turns else "none"
