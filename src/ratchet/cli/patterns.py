@@ -95,7 +95,7 @@ def patterns(
     narrowed = "like this text" if text else narrowed
     if not narrowed and not everything:
         show_patterns.most(runtime.failing.by("command", project=project or ""))
-    from ratchet.failures.patterns.patterns import ORDER
+    from ratchet.lessons.failing import ORDER
 
     more = f"{limit} of {len(shown)}, {ORDER}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)

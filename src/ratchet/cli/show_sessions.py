@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.recording.journal import FOLDER as JOURNAL
 from ratchet.sessions.cost import NAMELESS
-from ratchet.store.opening import STORE_NAME
+from ratchet.sessions.proof import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -226,7 +225,7 @@ def forgotten(done: Forgotten) -> None:
     for name in done.quoting:
         show.line(f"LEFT: session {show.plain(name, 80)} speaks of one of them; next: ratchet forget {name}")
     for name in done.traces:
-        show.line(f"LEFT: {name} still names one of them{_way_out(name)}")
+        show.line(f"LEFT: {name} still names one of them{way_out(name)}")
     if done.beside:
         show.line(f"LEFT: {show.plain(done.beside, 300)}; what it holds of them goes when it is asked next")
     if not (done.left or done.traces or done.folders or done.beside):
@@ -234,14 +233,6 @@ def forgotten(done: Forgotten) -> None:
             "proved: every table and every file of the home was searched, and none names them but for the paths of the "
             "histories that were read (so that they are not read again)"
         )
-
-
-def _way_out(name: str) -> str:
-    if name.startswith(STORE_NAME):
-        return ", outside its rows; once no other process has it open: ratchet db compact"
-    if name.startswith(JOURNAL):
-        return "; it goes once it is moved and nobody writes to it: ratchet learn"
-    return "; it is yours to look into, and to delete"
 
 
 def checked(result: Checked) -> None:

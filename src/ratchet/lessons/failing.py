@@ -25,6 +25,7 @@ from ratchet.store.sums import HOURS, add_fact, fact_days
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
+ORDER = patterned.ORDER
 _HOUR_S = 3_600
 _DAY_S = 86_400.0
 

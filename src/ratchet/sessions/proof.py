@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratchet.recording.journal import FOLDER as JOURNAL
 from ratchet.records import Json, Row, text_in, whole_in
 from ratchet.store.opening import STORE_NAME
 from ratchet.store.paging import PAGE_ROWS, rows_of
@@ -96,3 +97,12 @@ def _holds(path: Path, names: Sequence[bytes]) -> bool:
                 return True
             tail = held[-longest:]
     return False
+
+
+def way_out(name: str) -> str:
+    """Say what to do about a file in which something is left."""
+    if name.startswith(STORE_NAME):
+        return ", outside its rows; once no other process has it open: ratchet compact --older-than 36500"
+    if name.startswith(JOURNAL):
+        return "; it goes once it is moved and nobody writes to it: ratchet learn"
+    return "; it is yours to look into, and to delete"

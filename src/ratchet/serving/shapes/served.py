@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from ratchet.failures.patterns.patterns import ORDER
+from ratchet.lessons.failing import ORDER
 from ratchet.serving.shapes.failures import HealthShape, PatternShape
 from ratchet.serving.shapes.lessons import CureShape
 from ratchet.serving.shapes.shape import Shape, said
