@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Noun = Literal["step", "diff", "words", "pattern", "lesson"]
 _PASTED_WORDS = 12  # a longer text is no search but something pasted
-_LOOKED_AT = 200  # newest rows with all words of which those come first that have them beside each other
+_LOOKED_AT = 100  # newest rows with all words of which those come first that have them beside each other
 _GROUPS: tuple[tuple[Noun, ...], ...] = (("step", "diff"), ("words",), ("pattern",), ("lesson",))
 _EXCERPT = 240
 _PHRASE, _NEAR, _SAME_SENTENCE = 3, 30, 160  # characters beyond the words themselves
@@ -111,9 +111,10 @@ def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> Sear
     words = words_in(text)
     if not words:
         raise UsageError("search for a word of two letters at least, or a number")
-    found = _steps(store, words, narrowed, max(limit, _LOOKED_AT))
+    most = max(limit, _LOOKED_AT) if len(words) > 1 else 2 * limit  # one word is beside nothing
+    found = _steps(store, words, narrowed, most)
     if not narrowed.steps_only:
-        found += _sayings(store, words, narrowed, max(limit, _LOOKED_AT))
+        found += _sayings(store, words, narrowed, most)
         found += _patterns(store, words, narrowed, limit)
         found += _lessons(store, words, narrowed, limit)
     hits = [hit for some in _GROUPS for hit in _ordered([each for each in found if each[0].noun in some], limit)]
@@ -130,12 +131,12 @@ def _ordered(found: Iterable[_Found], limit: int) -> list[SearchHit]:
     for hit, _ in sorted(found, key=lambda each: (each[1].distance, -each[0].at, each[0].id)):
         said = set(_WORD.findall(hit.text.casefold()))
         same = next((at for at, (_, other) in enumerate(kept) if _is_alike(said, other)), None)
-        if same is None:
+        if same is None and len(kept) < limit:
             kept.append((hit, said))
-        else:
+        elif same is not None:
             first, words = kept[same]
             kept[same] = (replace(first, alike=first.alike + 1), words)
-    return [hit for hit, _ in kept[:limit]]
+    return [hit for hit, _ in kept]
 
 
 def _is_alike(one: set[str], other: set[str]) -> bool:
