@@ -47,8 +47,8 @@ def _python(episode: Episode) -> str:
 
 
 def _change(attempt: Attempt) -> str:
-    said = [f"- {name}: {_code(text)}" for name, text in (("cause", attempt.cause), ("fix", attempt.fix)) if text]
-    said.append(f"- by: {_code(attempt.solver)}")
+    told = (("cause", attempt.cause), ("fix", attempt.fix), ("by", attempt.solver))
+    said = [f"- {name}: {_code(text)}" for name, text in told if text]
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ratchet.cli import show_heal
 from ratchet.errors import UsageError
 from ratchet.healing.episode import Attempt, Budget, Episode, Flake, Task, Verdict
 from ratchet.healing.judges.verdicts import counted
@@ -59,7 +61,14 @@ def test_tests_that_a_runner_left_out_are_counted(said: str, skipped: int) -> No
 def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     task = Task(id="t", check=("pytest", "-q"))
     last = Attempt(
-        episode="e1", n=1, status="passed", fix="`a` became `b`", standing="sure", evidence="3 tests", diff="+```\n+# x"
+        episode="e1",
+        n=1,
+        status="passed",
+        solver="repair",
+        fix="`a` became `b`",
+        standing="sure",
+        evidence="3 tests",
+        diff="+```\n+# x",
     )
     held = Episode(
         id="e1", task=task, number=1, status="passed", budget=Budget(), attempts=(last,),
@@ -69,6 +78,25 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     said = markdown(held)
     assert "# Healed" in said
     assert "Check: `pytest -q`, run under Python `3.12.1 in .venv`" in said
+    assert "- by: `repair`" in said
     assert "**sure**: `3 tests`" in said
+    doubtful = markdown(replace(held, attempts=(replace(last, standing="doubtful"),)))
+    assert "# Healed, but doubtful" in doubtful
     assert "`t.py::x` failed in 1 of 4 runs" in said
     assert "\n````\n+```\n+# x\n````" in said
+
+
+def test_the_last_headline_says_that_a_change_is_doubtful_and_who_made_it(capsys: pytest.CaptureFixture[str]) -> None:
+    last = Attempt(
+        episode="e1", n=1, status="passed", solver="repair", standing="doubtful", evidence="only 1 test can tell"
+    )
+    held = Episode(
+        id="e1", task=Task(id="t", check=("pytest", "-q")), number=1, status="passed", budget=Budget(), solver="auto",
+        attempts=(last,),
+    )  # fmt: skip
+    show_heal.episode(held)
+    said = capsys.readouterr().out
+    assert "passed, but doubtful, after 1 attempt" in said
+    assert "(repair, 0.00 USD" in said
+    show_heal.episode(replace(held, attempts=(replace(last, standing="sure"),)))
+    assert "\npassed after 1 attempt" in capsys.readouterr().out
