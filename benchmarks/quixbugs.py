@@ -13,6 +13,7 @@ read, since some of these are no inputs that a program is meant for.
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import shutil
 import statistics
@@ -80,7 +81,9 @@ class QuixBugs:
                 check=_check(name), candidates=0, seconds=300.0, given=files_of(found.patches[0]), donors={"it": donor}
             ),
         ).grounds
-        right = weighed.asked > 0 and weighed.contradicted <= _OTHERWISE * weighed.asked
+        alike = weighed.asked > 0 and weighed.contradicted <= _OTHERWISE * weighed.asked
+        texts = [content.decode() for content in files_of(found.patches[0]).values()]
+        right = alike or any(_code(each) == _code(donor) for each in texts)
         return Healed(name=name, found=found, right=right, sure=not doubts(found, found.patches[0]))
 
     def diff(self, healed: Healed) -> str:
@@ -147,6 +150,12 @@ def _figures(runs: Sequence[Healed]) -> list[Figure]:
         at_least("right ones called sure", both, _SURE * len(right), unit=f"of {len(right)}"),
         at_least("right, of the sure", both, _SURE_RIGHT * len(sure), unit=f"of {len(sure)}"),
     ]
+
+
+def _code(text: str) -> list[str]:
+    """The functions of a program, without its remarks: the same program may answer otherwise where it is a matter of
+    chance, as the order of a set of objects is."""
+    return [ast.dump(each) for each in ast.parse(text).body if not isinstance(each, ast.Expr)]
 
 
 def _check(name: str) -> tuple[str, ...]:
