@@ -23,6 +23,7 @@ _FEW_INPUTS = 20
 # wrong ones that had passed 11 to 36 (`benchmarks/realbugs.py`, `benchmarks/quixbugs.py`).
 _FEW_FORMS, _PINNED, _LOOSE = 20, 0.05, 0.2
 _SHARE = 0.9  # of the weight of all patches that pass, which the opinion of a sure one has
+_SPLIT = 0.05  # of that weight, which others that may be right as well and answer some input otherwise may have
 # Of the inputs on which donors agree, and of those that had an answer: some are none that the program is meant for.
 _CONTRADICTIONS, _RAISING = 0.02, 0.02
 
@@ -93,7 +94,7 @@ class PatchGrounds:
         if self.share < _SHARE:
             others = _count(self.rivals, "other patch", "other patches")
             yield f"{others} that answer otherwise pass, too (say in a test which is meant)"
-        elif self.split > 1 - _SHARE:
+        elif self.split > _SPLIT:
             other = f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise"
             yield f"{other}; no test decides (say in one which is meant)"
         if self.raising > _RAISING * self.inputs:
