@@ -34,7 +34,7 @@ _WORD = compiled(r"[^\W\d_]{2}")
 # Chinese, Japanese and Korean write no blanks: a run of their letters is cut into pairs, whose own pairs are trigrams.
 _UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 _RUN = _UNSPACED + "{3,}"  # compiled when it is met: it takes a millisecond, which a hook has for few texts
-_STOP = frozenset(
+STOP = frozenset(
     "an the of in on at to for from by with is are was were be been it its this that these those as and or has have "  # noqa: SIM905
     "had into your you please if when while then there here will would should may any some".split()
 )
@@ -57,7 +57,7 @@ def features_of(text: str) -> list[str]:
 def features_in(masked: str) -> list[str]:
     """The features of a text that is masked already, each once, sorted."""
     tokens = _TOKEN.findall(spaced(masked.lower()))
-    found = {token for token in tokens if token not in _STOP and _WORD.search(token) and token[0] != "<"}
+    found = {token for token in tokens if token not in STOP and _WORD.search(token) and token[0] != "<"}
     found.update([f"{one} {other}" for one, other in zip(tokens, tokens[1:], strict=False)])
     return sorted(map(_crc, found))
 

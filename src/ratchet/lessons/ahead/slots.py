@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ratchet.failures.features import STOP
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.fix_texts import PHRASES
@@ -68,9 +69,14 @@ def command(text: str) -> bool:
     return all(map(_is_simple, parts))
 
 
+def _is_prose(word: str) -> bool:
+    """Tell whether a word joins or ends a clause of a sentence, which no word of a short command does."""
+    return word[-1] in ",:" or word.lower() in STOP
+
+
 def _is_simple(part: str) -> bool:
     words = part.split(" ")
-    if len(words) > _WORDS or not all(map(_WORD.fullmatch, words)):
+    if len(words) > _WORDS or not all(map(_WORD.fullmatch, words)) or any(map(_is_prose, words)):
         return False
     in_a_row = 0
     for word in words:
