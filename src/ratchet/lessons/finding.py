@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CALIBRATED = "recall"
 """The row of table `meta` that holds the thresholds."""
 SOUGHT = 24  # features by which candidates are searched: the rarest, and more while few memories have these
-MET = 96  # rows that have one of them, in all, from which no more are taken: one long memory has dozens for itself
+MET = 768  # rows that have one of them, in all, from which no more are taken: one long memory has dozens for itself
 STEPS = 3_000  # rows that have one of them, in all: what a search may cost
 CANDIDATES = 32  # ranked, out of those that a search found
 COMPARED = 8  # of these, the nearest, that are compared in full: what a search costs most
