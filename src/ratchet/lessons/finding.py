@@ -119,7 +119,7 @@ class Hit:
 
     @property
     def listed(self) -> bool:
-        """Whether a person who asks should see it."""
+        """Tell whether a person who asks should see it."""
         return self.near >= POSSIBLE or self.same or self.found
 
 
