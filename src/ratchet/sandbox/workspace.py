@@ -29,7 +29,7 @@ from ratchet.sandbox.ignore import Ignore
 from ratchet.sandbox.layers import Stack
 from ratchet.sandbox.plan import sandbox_uid
 
-_START = "start"
+START = "start"
 MOST_LAYERS = 64
 """Measured: 64 layers mount, 200 do not."""
 _MOUNT_OPTION_BYTES = 3_600  # a mount takes 4,096 bytes of options, in which every layer's path stands
@@ -56,7 +56,7 @@ class LayeredWorkspace:
         (place / "project").write_text(str(project.resolve()), encoding="utf-8", errors="surrogateescape")
         made = cls(place, secrets.token_hex(4), project.resolve())
         made._save([made._new_layer()])
-        made._mark([], _START)
+        made._mark([], START)
         return made
 
     @classmethod
@@ -113,7 +113,7 @@ class LayeredWorkspace:
         return made
 
     def diff(self, since: str | None = None) -> list[FileChange]:
-        old, new = self._marked(since or _START), self._load()
+        old, new = self._marked(since or START), self._load()
         before = Stack(self._place / "base", tuple(map(self._layer, old)), live=False)
         after = Stack(self._place / "base", tuple(map(self._layer, new)), live=True)
         shared = 0
@@ -262,7 +262,7 @@ class LayeredWorkspace:
         return token
 
     def _marked(self, token: str) -> list[str]:
-        if token == _START:
+        if token == START:
             return []
         if not token.isalnum():
             raise NotFound(f"no checkpoint {token!r}")

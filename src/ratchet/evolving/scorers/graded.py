@@ -17,12 +17,13 @@ from ratchet.evolving.bench.benchmark import BenchTask
 from ratchet.evolving.bench.laying import write_files
 from ratchet.evolving.scorers.scored import Scored, unmeasured, wrong
 from ratchet.healing.episode import Task, Verdict
+from ratchet.healing.judges.grading import Graded
 from ratchet.healing.judges.protection import MOST_BYTES, is_harness, is_test, is_test_module
 from ratchet.healing.judges.pytest import PytestJudge
 from ratchet.healing.judges.reaching import reaches
 from ratchet.healing.patches import LINK_MODE
 from ratchet.ports import Sandbox, Workspace
-from ratchet.sandbox.command import FileChange, Limits
+from ratchet.sandbox.command import FileChange, Limits, View
 from ratchet.sandbox.opening import copied
 
 _MOST_FILES = 2_000
@@ -129,13 +130,34 @@ def score(
     held = _held(task)
     bench = laid_out(task, answer.changes, sandbox, held=held)
     try:
-        judge = PytestJudge(apart_only=not together, plugins=bool(task.spec.get("plugins")), held=held)
+        right = _right(task, sandbox, held) if together and task.reference else None
+        judge = PytestJudge(apart_only=not together, plugins=bool(task.spec.get("plugins")), held=held, right=right)
         check = ("python", "-m", "pytest", "-q", *sorted(_tests(task.graders)))
         asked = Task(id=task.id, check=check)
         verdict = judge.judge(bench.workspace, sandbox, asked, limits=limits, purse=Cancelling(cancelled))
     finally:
         bench.close()
     return _scored(verdict, answer, together=together)
+
+
+def _right(
+    task: BenchTask, sandbox: Sandbox, held: Iterable[str]
+) -> Callable[[Callable[[View], Graded | None]], Graded | None]:
+    """Runs something with the task's own right answer laid out: it tells which tests are plain calls."""
+
+    def graded(grade: Callable[[View], Graded | None]) -> Graded | None:
+        texts = {path: text.encode("utf-8", "surrogateescape") for path, text in task.reference.items()}
+        changes = [
+            FileChange(path=path, before=None, after=text, before_mode=0, after_mode=0o644)
+            for path, text in texts.items()
+        ]
+        bench = laid_out(task, changes, sandbox, held=held)
+        try:
+            return grade(bench.workspace.view())
+        finally:
+            bench.close()
+
+    return graded
 
 
 def _held(task: BenchTask) -> dict[str, str]:

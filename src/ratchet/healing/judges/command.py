@@ -6,8 +6,12 @@ from dataclasses import replace
 
 from ratchet.healing.episode import RunnerCounts, Task, Verdict
 from ratchet.healing.job import Purse
+from ratchet.healing.judges.contradictions import contradiction
+from ratchet.healing.judges.grading import Grader, graded_untouched
 from ratchet.healing.judges.reaching import reaches
+from ratchet.healing.judges.readers import untouched
 from ratchet.healing.judges.verdicts import counted, failed, ran_nothing, text_of
+from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, Limits
 
@@ -41,6 +45,9 @@ class CommandJudge:
         tests = counted(output)
         less = asks_for_less(output, tests, first)
         if ran.exit_code == 0 and not ran.killed and not less:
+            against = _against(workspace, sandbox, task, limits=limits, purse=purse)
+            if against:
+                return Verdict(passed=False, score=0.0, reason=f"refused: {against}", refused=True)
             return Verdict(
                 passed=True,
                 score=1.0,
@@ -68,6 +75,18 @@ class CommandJudge:
                 reason = f"{reason}; the sandbox has the system's programs and the project's virtual environment"
             return replace(verdict, reason=reason, refused=hopeless)
         return replace(verdict, reason=less, score=0.0) if less and not ran.killed and ran.exit_code == 0 else verdict
+
+
+def _against(workspace: Workspace, sandbox: Sandbox, task: Task, *, limits: Limits, purse: Purse) -> str:
+    """What contradicts a pass of tests in Python, which ran in one process with the program: what they find where it is
+    in another."""
+    changes, view = workspace.diff(), workspace.view()
+    run = suite_run(task.check, reading(untouched(view)))
+    if not changes or run.runner not in ("unittest", "script", "code"):
+        return ""
+    grade = Grader(sandbox=sandbox, task=task, run=run, limits=limits, cancelled=purse.cancelled)
+    graded = grade(view, changes, apart=True, together=True)[1]
+    return contradiction(graded, lambda: graded_untouched(workspace, grade)) if graded is not None else ""
 
 
 def _failing(tests: RunnerCounts | None) -> str:

@@ -72,7 +72,7 @@ def objection(changes: Sequence[FileChange], task: Task) -> str:
             _of_path(change, task.protected)
             or _obeyed(change.path, task.instruction)
             or _of_grader(change, named)
-            or _of_parts(change)
+            or _of_parts(change, task.instruction)
             or weakened(change)
         )
         if reason:
@@ -207,16 +207,20 @@ def _is_entry_of_tests(content: bytes) -> bool:
     return b"unittest.main" in content or b"pytest.main" in content or b"doctest.testmod" in content
 
 
-def _of_parts(change: FileChange) -> str:
-    """Files that hold settings of the harness beside others: only those parts must stay."""
+def _of_parts(change: FileChange, instruction: str) -> str:
+    """Files that hold settings of the harness beside others: only those parts must stay. What other tools than the
+    runners of tests are told may change where the task names the file."""
     name = PurePosixPath(change.path).name
+    asked = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", instruction) is not None
     before, after = change.before or b"", change.after or b""
     if name == "pyproject.toml":
-        same = _toml_parts(before) == _toml_parts(after)
+        same = _toml_parts(before, asked=asked) == _toml_parts(after, asked=asked)
     elif name in ("setup.cfg", "tox.ini"):
-        same = _ini_parts(before) == _ini_parts(after)
+        same = _ini_parts(before, asked=asked) == _ini_parts(after, asked=asked)
+    elif name == "setup.py":
+        same = before.count(b"pytest11") == after.count(b"pytest11")
     elif name == "package.json":
-        same = _json_parts(before) == _json_parts(after)
+        same = _json_parts(before, asked=asked) == _json_parts(after, asked=asked)
     elif name == "Cargo.toml":
         same = _cargo_parts(before) == _cargo_parts(after)
     else:
@@ -231,39 +235,68 @@ def _toml(content: bytes) -> dict[str, object] | None:
         return None
 
 
-def _toml_parts(content: bytes) -> object:
+def _toml_parts(content: bytes, *, asked: bool) -> object:
+    """What a `pyproject.toml` tells tools, without what it depends on."""
     held = _toml(content)
     tool = (held or {}).get("tool")
-    kept = (
-        {name: tool.get(name) for name in ("pytest", "tox", "coverage", "hatch", "pdm", "poe")}
-        if isinstance(tool, dict)
-        else {}
-    )
+    tools = tool if isinstance(tool, dict) else {}
+    kept = {name: _without(said, _DEPENDENCIES) for name, said in tools.items() if not asked or name in _RUNNERS}
     project = (held or {}).get("project")
     plugins = project.get("entry-points") if isinstance(project, dict) else None
-    return held is None, kept, plugins
+    return held is None, {name: said for name, said in kept.items() if said}, plugins
+
+
+_RUNNERS = frozenset(("pytest", "tox", "coverage", "hatch", "pdm", "poe"))
+_DEPENDENCIES = re.compile(
+    r"(?:(?:dev|build|peer|optional|bundled)?-?)?dependenc.*|group|extras|version|packages|include"
+)
+
+
+def _without(held: object, names: re.Pattern[str]) -> object:
+    if not isinstance(held, dict):
+        return held
+    return {name: said for name, said in held.items() if not names.fullmatch(str(name).casefold())}
 
 
 def _cargo_parts(content: bytes) -> object:
+    """What a `Cargo.toml` says but for what it depends on and how it is called."""
     held = _toml(content) or {}
-    return {name: held.get(name) for name in ("test", "lib", "bin", "profile")}, content == b""
+    package = _without(held.get("package"), _NAMES)
+    tables = ("test", "lib", "bin", "bench", "example", "profile", "workspace", "patch", "replace", "lints")
+    return {name: held.get(name) for name in tables}, package, content == b""
 
 
-def _ini_parts(content: bytes) -> object:
+_NAMES = re.compile(
+    r"name|version|edition|authors|description|license.*|repository|homepage|documentation|readme|keywords|categories|rust-version"
+)
+
+
+def _ini_parts(content: bytes, *, asked: bool) -> object:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(content.decode("utf-8", "replace"))
     except configparser.Error:
         return content
-    return {name: dict(parser[name]) for name in parser.sections() if "pytest" in name or name.startswith("coverage")}
+    own = ("metadata", "options", "bdist_wheel", "sdist")
+    kept = [name for name in parser.sections() if not name.startswith(own)]
+    return {name: dict(parser[name]) for name in kept if not asked or "pytest" in name or name.startswith("coverage")}
 
 
-def _json_parts(content: bytes) -> object:
+def _json_parts(content: bytes, *, asked: bool) -> object:
+    """What a `package.json` tells tools: all but what it depends on, how it is called and what it hands out."""
     try:
         held = json.loads(content)
     except (ValueError, RecursionError):
         return content
-    return {name: held.get(name) for name in _JSON_PARTS} if isinstance(held, dict) else content
+    if not isinstance(held, dict):
+        return content
+    kept = held if not asked else {name: held[name] for name in _JSON_PARTS if name in held}
+    return _without(_without(kept, _DEPENDENCIES), _JSON_NAMES)
+
+
+_JSON_NAMES = re.compile(
+    r"name|description|keywords|author|contributors|license|repository|bugs|homepage|main|module|browser|exports|types|typings|bin|files|engines|private|sideeffects"
+)
 
 
 # -- asking for less ---------------------------------------------------------------------------------------------------

@@ -9,29 +9,19 @@ test a change that reaches for the harness is refused.
 
 from __future__ import annotations
 
-import json
-import os
-import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ratchet.healing.episode import Reads, RunnerCounts, Task, Verdict
+from ratchet.healing.episode import RunnerCounts, Task, Verdict
 from ratchet.healing.job import Purse
-from ratchet.healing.judges.protection import is_test
+from ratchet.healing.judges.contradictions import contradiction
+from ratchet.healing.judges.grading import PASSED, Graded, Grader, graded_untouched
 from ratchet.healing.judges.reaching import reaches
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.judges.verdicts import failed, text_of
-from ratchet.healing.testruns import counted_arguments, reading, suite_run
+from ratchet.healing.testruns import reading, suite_run
 from ratchet.ports import Sandbox, Workspace
-from ratchet.sandbox.command import Command, FileChange, Limits, Ran, View
-
-INSIDE = Path(__file__).parent / "inside"
-_SETTINGS = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
-_MOST_MOUNTS = 400
-_PYTHON_CHARS = 300
-_PASSED = ("passed", "xfailed", "xpassed")
+from ratchet.sandbox.command import FileChange, Limits, Ran, View
 
 
 class PytestJudge:
@@ -41,16 +31,24 @@ class PytestJudge:
     the program does not pass. Then no change can reach for the harness, and none is refused for trying. Without
     `plugins`, none is loaded that happens to be installed. `held` are texts of test modules in whose places the
     workspace holds empty files: only the grader is told them, so that the program cannot look up what is asked for.
+    `right` runs something with the files of a program that is known to be right: tests that are plain calls of that one
+    are plain calls of any.
     """
 
     name = "pytest"
 
     def __init__(
-        self, *, apart_only: bool = False, plugins: bool = True, held: Mapping[str, str] | None = None
+        self,
+        *,
+        apart_only: bool = False,
+        plugins: bool = True,
+        held: Mapping[str, str] | None = None,
+        right: Callable[[Callable[[View], Graded | None]], Graded | None] | None = None,
     ) -> None:
         self._apart_only = apart_only
         self._plugins = plugins
         self._held = dict(held or {})
+        self._right = right
 
     def judge(
         self,
@@ -63,104 +61,35 @@ class PytestJudge:
         first: Verdict | None = None,
     ) -> Verdict:
         changes = workspace.diff()
-        token = "ratchet-" + secrets.token_hex(16)
         view = workspace.view()
-        trusted = _trusted(view)
-        run = suite_run(task.check, reading(untouched(view)))
-        spec = {
-            "token": token,
-            "run": asdict(run),
-            "project": str(view.known_as or ""),
-            "arguments": counted_arguments(run),
-            "apart": bool(changes) or self._apart_only,
-            "together": not self._apart_only,
-            "trusted": sorted(trusted),
-            "held": self._held,
-            "conftests": sorted(path for path in trusted if PurePosixPath(path).name == "conftest.py"),
-            "has_settings": any(_is_settings(path.removeprefix(f"{run.cwd}/")) for path in trusted),
-            "new_names": sorted(_new_names(changes)),
-            "selected": list(task.selected),
-            "quarantined": list(task.quarantined),
-        }
-        command = Command(
-            argv=("python", "-B", str(INSIDE / "grade.py")),
-            view=_guarded(view, trusted) if sandbox.overlays else view,
+        grade = Grader(
+            sandbox=sandbox,
+            task=task,
+            run=suite_run(task.check, reading(untouched(view))),
             limits=limits,
-            readable=(INSIDE,),
-            environ={} if self._plugins else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            stdin=json.dumps(spec).encode(),
+            cancelled=purse.cancelled,
+            plugins=self._plugins,
+            held=self._held,
         )
-        ran = sandbox.run(command, cancelled=purse.cancelled)
-        graded = _read(ran, token)
-        return _Judged(ran=ran, graded=graded, changes=changes, limits=limits, first=first).verdict()
+        ran, graded = grade(view, changes, apart=bool(changes) or self._apart_only, together=not self._apart_only)
 
+        def known() -> Graded | None:
+            if self._right is not None:
+                return self._right(grade.both)
+            return graded_untouched(workspace, grade) if first is not None else None
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """Report of one run of pytest: ids in order, the outcome of each, files that could not be collected."""
-
-    ids: tuple[str, ...]
-    outcomes: dict[str, str]
-    errors: tuple[str, ...]
-    strangers: tuple[str, ...]
-    finished: bool
-    reads: Reads
-
-
-@dataclass(frozen=True, slots=True)
-class _Graded:
-    """The grader's answer. `together` ran the program in pytest's own process."""
-
-    output: str
-    shadows: tuple[str, ...]
-    missing: bool
-    python: str
-    apart: _Told | None
-    together: _Told | None
-
-
-def _read(ran: Ran, token: str) -> _Graded | None:
-    """The answer behind the token; None where there is none."""
-    head, found, said = ran.stdout.decode("utf-8", "replace").rpartition(token + " ")
-    if not found:
-        return None
-    try:
-        answer = json.loads(said)
-    except ValueError:
-        return None
-    output = text_of(replace(ran, stdout=head.rstrip("\n").encode()))
-    return _Graded(
-        output=output,
-        shadows=tuple(map(str, answer.get("shadows", ()))),
-        missing=bool(answer.get("missing")),
-        python=str(answer.get("python", ""))[:_PYTHON_CHARS],
-        apart=_told(answer.get("apart")),
-        together=_told(answer.get("together")),
-    )
-
-
-def _told(said: dict[str, object] | None) -> _Told | None:
-    if said is None:
-        return None
-    outcomes = said["outcomes"]
-    assert isinstance(outcomes, dict)
-    ids, errors, strangers = (said[name] for name in ("ids", "errors", "strangers"))
-    assert isinstance(ids, list)
-    assert isinstance(errors, list)
-    assert isinstance(strangers, list)
-    reads = Reads(
-        *(frozenset(map(str, cast("list[str]", said[name]))) for name in ("read_by_program", "read_by_tests"))
-    )
-    return _Told(tuple(ids), outcomes, tuple(errors), tuple(strangers), bool(said["finished"]), reads)
+        against = contradiction(graded, known, right=self._right is not None) if graded and changes else ""
+        return _Judged(ran=ran, graded=graded, changes=changes, limits=limits, first=first, against=against).verdict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
     ran: Ran
-    graded: _Graded | None
+    graded: Graded | None
     changes: Sequence[FileChange]
     limits: Limits
     first: Verdict | None
+    against: str
 
     def verdict(self) -> Verdict:
         graded = self.graded
@@ -175,9 +104,11 @@ class _Judged:
         reason = self._objection(graded, outcomes, tests)
         if reason:
             return self._failed(graded.output, reason, tests)
+        if self.against:
+            return _refused(self.against)
         by_whom = graded.together.outcomes if graded.together is not None else {}
         apart = graded.apart.outcomes if graded.apart is not None else {}
-        if self.changes and any(apart.get(name) not in _PASSED for name in by_whom if by_whom[name] in _PASSED):
+        if self.changes and any(apart.get(name) not in PASSED for name in by_whom if by_whom[name] in PASSED):
             reached = reaches(self.changes)
             if reached:
                 return _refused(reached)
@@ -192,13 +123,13 @@ class _Judged:
             python=graded.python,
         )
 
-    def _merged(self, graded: _Graded) -> tuple[dict[str, str], RunnerCounts]:
+    def _merged(self, graded: Graded) -> tuple[dict[str, str], RunnerCounts]:
         """The outcome of each test: the one with the program apart where it passed so, else the other."""
         outcomes: dict[str, str] = {}
         if graded.together is not None:
             outcomes = {name: graded.together.outcomes.get(name, "not run") for name in graded.together.ids}
         if graded.apart is not None and graded.apart.finished:
-            passed = {name: said for name, said in graded.apart.outcomes.items() if said in (*_PASSED, "skipped")}
+            passed = {name: said for name, said in graded.apart.outcomes.items() if said in (*PASSED, "skipped")}
             if graded.together is None or outcomes:
                 outcomes = {
                     name: passed.get(name, outcomes.get(name, "not run")) for name in graded.apart.ids or outcomes
@@ -219,7 +150,7 @@ class _Judged:
         )
         return outcomes, counts
 
-    def _objection(self, graded: _Graded, outcomes: dict[str, str], tests: RunnerCounts) -> str:
+    def _objection(self, graded: Graded, outcomes: dict[str, str], tests: RunnerCounts) -> str:
         """Why this is no pass, "" where it is one."""
         for told in filter(None, (graded.apart, graded.together)):
             if told.strangers:
@@ -263,38 +194,3 @@ class _Judged:
 
 def _refused(reason: str) -> Verdict:
     return Verdict(passed=False, score=0.0, reason=f"refused: {reason}", refused=True)
-
-
-def _trusted(view: View) -> dict[str, Path]:
-    """Tests, what they read, and settings of the harness: path -> the untouched file. No attempt may change them."""
-    root = untouched(view)
-    found: dict[str, Path] = {}
-    for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in ("node_modules", ".git", "__pycache__")]
-        for name in files:
-            path = Path(folder, name)
-            relative = path.relative_to(root).as_posix()
-            if (is_test(relative) or name == "conftest.py" or _is_settings(relative)) and not path.is_symlink():
-                found[relative] = path
-    return found
-
-
-def _is_settings(path: str) -> bool:
-    return path in _SETTINGS
-
-
-def _guarded(view: View, trusted: Mapping[str, Path]) -> View:
-    """The view with the trusted files mounted read-only over themselves; Python files first where there are very
-    many."""
-    order = sorted(trusted, key=lambda path: (not path.endswith(".py"), path))[:_MOST_MOUNTS]
-    return replace(view, overlaid={**view.overlaid, **{path: trusted[path] for path in order}})
-
-
-def _new_names(changes: Sequence[FileChange]) -> set[str]:
-    """Top-level modules that these changes bring."""
-    names = set()
-    for each in changes:
-        parts = PurePosixPath(each.path.removeprefix("src/")).parts
-        if each.before is None and each.after is not None and each.path.endswith((".py", ".so", ".pyd")):
-            names.add(parts[0].partition(".")[0])
-    return names

@@ -33,6 +33,19 @@ _DECLARATIONS = re.compile(
     r"Dockerfile|\.gitignore|\.env"
 )
 _DOCUMENT = re.compile(r".*\.(?:md|rst|txt|adoc)")
+# It is written in a language, and read by a tool before the program, or by the program itself.
+_SETTINGS = re.compile(
+    r".+\.conf(?:ig)?\.[cm]?[jt]sx?|(?:build|package|mix|project)\.(?:rs|zig|swift|exs|sc|scala)|\w+file\.[cm]?[jt]s",
+    re.IGNORECASE,
+)
+# Tools look for such files without being told, and obey them: hidden ones, and formats of settings and recipes.
+_OBEYED = re.compile(
+    r"\..+|.+\.(?:toml|ini|cfg|conf|xml|ya?ml|json[c5]?|properties|props|gradle|kts|sbt|nix|mod|work|bazel|cmake|dist)"
+    r"|[A-Z]\w*(?:file|Lists)(?:\.txt)?|BUILD|WORKSPACE|.*rc(?:\.\w+)?|.+\.conf(?:ig)?\.\w+|\w+file\.\w+"
+)
+_DATA = re.compile(
+    r"(?!.*(?:rc|conf))[^.].*\.(?:json|ya?ml|xml)"
+)  # the formats of these that programs read data in, too
 _RUN_BY = {"makefile": "make", "gnumakefile": "make", "justfile": "just", "package.json": "npm yarn pnpm bun npx"}
 _KEPT_AS_EXPECTED = re.compile(
     r"(?:.*/)?(?:expected|expectations?|goldens?|__snapshots__|approved|cassettes)(?:[._-][^/]*)?(?:/.*)?"
@@ -53,15 +66,22 @@ class Readers:
     def objection(self, changes: Sequence[FileChange], reads: Reads | None) -> str:
         """Why a change of data is refused, "" where none is."""
         only_data = not any(is_code(each.path) for each in changes)
+        brought = "\n".join((each.after or b"").decode("utf-8", "replace") for each in changes if is_code(each.path))
         for change in changes:
             if is_code(change.path) or _DECLARATIONS.fullmatch(PurePosixPath(change.path).name):
                 continue
-            reason = self._of_one(change.path, reads, only_data=only_data)
+            name = PurePosixPath(change.path).name
+            # A package may get data of its own: a new file below a folder, which the new program names.
+            new = change.before is None and "/" in change.path and _quotes(brought, name)
+            obeyed = any(each.fullmatch(name) for each in (_OBEYED, _SETTINGS)) and not (new and _DATA.fullmatch(name))
+            reason = self._of_one(change.path, reads, alone=only_data or obeyed)
             if reason:
                 return f"{change.path}: {reason}"
         return ""
 
-    def _of_one(self, path: str, reads: Reads | None, *, only_data: bool) -> str:
+    def _of_one(self, path: str, reads: Reads | None, *, alone: bool) -> str:
+        if _SETTINGS.fullmatch(PurePosixPath(path).name) and self._is_imported(path):
+            return ""
         if self._is_read_by_program(path) or (reads is not None and path in reads.program):
             return ""
         if _KEPT_AS_EXPECTED.fullmatch(path):
@@ -73,9 +93,14 @@ class Readers:
             judge = "a test"
         if judge:
             return f"{judge} reads it and the program does not: it says what is expected; mend the program"
-        if only_data:
+        if alone:
             return "neither the task nor the program names this file; mend the program, or name the file in the task"
         return ""
+
+    def _is_imported(self, path: str) -> bool:
+        """Tell whether the program imports what is written like settings: `./app.config` or `./app.config.js`."""
+        name = re.escape(PurePosixPath(path).stem)
+        return any(re.search(rf"[\"'`/]{name}(?:\.\w+)?[\"'`]", text) for text in self.program.values())
 
     def _is_read_by_program(self, path: str) -> bool:
         """Tell whether the program names the file, or the folder whose files it goes through; and each folder on the
@@ -180,8 +205,10 @@ def _quotes(text: str, name: str) -> bool:
 
 
 def is_code(path: str) -> bool:
-    """Tell whether a file is of a program, by its ending; all else is data."""
-    return _CODE.fullmatch(PurePosixPath(path).name) is not None
+    """Tell whether a file is of a program, by its ending; all else is data, and so are settings, whatever they are
+    written in."""
+    name = PurePosixPath(path).name
+    return _CODE.fullmatch(name) is not None and _SETTINGS.fullmatch(name) is None
 
 
 def untouched(view: View) -> Path:

@@ -12,7 +12,7 @@ from typing import Literal
 from ratchet.failures.failed_tests import name_of
 from ratchet.healing.episode import Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
-from ratchet.healing.judges.pytest import INSIDE
+from ratchet.healing.judges.grading import INSIDE
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST

@@ -10,21 +10,33 @@ import json
 import os
 import subprocess
 import sys
+import types
 
+import foreign  # type: ignore[import-not-found]
 import plainly
 
 
 class CandidateProcess:
     """The other process, started when first asked."""
 
-    def __init__(self, paths):
+    def __init__(self, paths, root):
         self._paths = paths
+        self._root = root
         self._process = None
+        self._environ = {}
         self.unplain = []  # what could not be had as a plain value, since last looked at
+        self.answers = 0  # plain values, other than None, that functions returned since last looked at
+        self.made = foreign.Foreign(self.refuse).made
 
     def ask(self, **asked):
         if self._process is None:
             self._start()
+        if asked["do"] == "import":
+            asked["path"] = [*sys.path]
+        asked |= {"cwd": os.getcwd(), "argv": list(map(str, sys.argv))}
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        if environ != self._environ:
+            asked["environ"] = self._environ = environ
         try:
             self._asking.write(json.dumps(asked) + "\n")
             self._asking.flush()
@@ -34,17 +46,43 @@ class CandidateProcess:
         if not line:
             raise RuntimeError("the program under test ended its process")
         answer = json.loads(line)
-        said = answer.get("said")
-        if said:
-            sys.stdout.write(str(said))
+        for said, stream in zip(answer.get("said") or ("", ""), (sys.stdout, sys.stderr)):
+            stream.write(str(said))
+        if "moved" in answer:
+            self.note(str(answer["moved"]))
         if "unplain" in answer:
             self.refuse(str(answer["unplain"]))
         if "raised" in answer and "after" not in answer:
-            raise plainly.exception(answer)
+            raise self.exception(answer)
         return answer
 
-    def refuse(self, what):
+    def value(self, said):
+        found = plainly.unpacked(said, made=self.made)
+        self.answers += found is not None and not (isinstance(said, dict) and said.keys() & {"k", "o"})
+        return found
+
+    def exception(self, answer):
+        return plainly.exception(answer, self._lacking)
+
+    def _lacking(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.refuse(name + " of an exception of the program's own class")
+
+    def note(self, what):
         self.unplain.append(what)
+
+    def tell_notes(self, tell, name):
+        """Tell what was noted since last asked, as of a test."""
+        if self.unplain:
+            tell("unplain", [name, self.unplain[-1]])
+            self.unplain.clear()
+        if self.answers:
+            tell("answers", name)
+            self.answers = 0
+
+    def refuse(self, what):
+        self.note(what)
         raise plainly.NotPlain(what)
 
     def _start(self):
@@ -59,6 +97,7 @@ class CandidateProcess:
                 str(to_read),
                 str(to_write),
                 json.dumps(self._paths),
+                self._root,
             ],
             pass_fds=(to_read, to_write),
             stdin=subprocess.DEVNULL,
@@ -103,24 +142,30 @@ class Loader(importlib.abc.Loader):
         self._candidate = candidate
 
     def create_module(self, spec):
-        del spec
-        return
+        return Module(spec.name)
 
     def exec_module(self, module):
         candidate, name = self._candidate, module.__name__
-        names = candidate.ask(do="import", module=name)["names"]
-        for each, held in names.items():
-            if "value" in held:
-                setattr(module, each, plainly.unpacked(held["value"]))
-            elif held.get("function"):
-                setattr(module, each, Function(candidate, name, each))
+        said = candidate.ask(do="import", module=name)
+        names = said["names"]
+        for each in said["functions"]:
+            module.__dict__[each] = Function(candidate, name, each)
 
         def missing(attribute):
-            if attribute in names:
-                candidate.refuse(name + "." + attribute + " is no plain function or value")
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+            if attribute not in names:
+                raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+            return candidate.value(candidate.ask(do="get", module=name, name=attribute)["value"])
 
-        module.__getattr__ = missing
+        module.__dict__.update(__all__=said["all"], __getattr__=missing, _ratchet_note=candidate.note)
+
+
+class Module(types.ModuleType):
+    """Stands in for one module: who puts something else into it is noted."""
+
+    def __setattr__(self, name, value):
+        if not name.startswith("__") and not isinstance(value, types.ModuleType):
+            self.__dict__["_ratchet_note"](f"{self.__name__}.{name} is replaced")
+        super().__setattr__(name, value)
 
 
 class Function:
@@ -140,16 +185,18 @@ class Function:
         answer = candidate.ask(
             do="call", module=self.__module__, name=self.__name__, arguments=packed[0], named=packed[1]
         )
-        for given, after in zip(arguments, plainly.unpacked(answer.get("after", []))):
+        for given, after in zip(arguments, plainly.unpacked(answer.get("after", []), made=candidate.made)):
             _brought_up(given, after)
         if "raised" in answer:
-            raise plainly.exception(answer)
+            raise candidate.exception(answer)
         if "iterator" in answer:
             return _iterated(candidate, answer["iterator"])
-        return plainly.unpacked(answer["value"])
+        if "same" in answer:
+            return arguments[answer["same"]]
+        return candidate.value(answer["value"])
 
     def __getattr__(self, name):
-        if name.startswith("__"):
+        if name.startswith("_") and name != "__signature__":
             raise AttributeError(name)
         return self.__dict__["_candidate"].refuse("an attribute of a function")
 
@@ -159,7 +206,7 @@ def _iterated(candidate, number):
         answer = candidate.ask(do="next", iterator=number)
         if answer.get("end"):
             return
-        yield plainly.unpacked(answer["value"])
+        yield candidate.value(answer["value"])
 
 
 def _brought_up(given, after):

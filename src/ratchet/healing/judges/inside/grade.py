@@ -36,16 +36,18 @@ def main() -> int:
     answer["python"] = (
         f"{sys.version.split()[0]} in {os.path.relpath(sys.prefix, root) if _is_below(root) else sys.prefix}"
     )
-    if importlib.util.find_spec("pytest") is None:
+    if spec["run"]["runner"] == "pytest" and importlib.util.find_spec("pytest") is None:
         answer["missing"] = True
     elif not answer["shadows"]:
-        import pytest  # noqa: F401  (before the fork, so that no child loads it again)
+        if spec["run"]["runner"] == "pytest":
+            import pytest  # noqa: F401  (before the fork, so that no child loads it again)
 
         wanted: list[str] | None = None
         if spec["apart"]:
             answer["apart"] = apart = _in_child(spec, root, here, together=False, only=None)
             left = [name for name in apart["ids"] if apart["outcomes"].get(name) not in ("passed", "xfailed")]
             complete = apart["finished"] and apart["ids"] and not apart["errors"]
+            complete = complete and not any("_FailedTest" in name for name in left)
             wanted = None if not complete else [name for name in left if apart["outcomes"].get(name) != "skipped"]
         if wanted != [] and spec["together"]:
             answer["together"] = _in_child(spec, root, here, together=True, only=wanted)
@@ -126,6 +128,7 @@ def _in_child(spec: dict, root: str, here: str, *, together: bool, only: list[st
 
 def _collected(reading: int) -> dict:
     told: dict = {"ids": [], "outcomes": {}, "errors": [], "unplain": [], "strangers": [], "finished": False}
+    told |= {"touched": [], "answers": []}
     told |= {"read_by_program": [], "read_by_tests": []}
     with os.fdopen(reading, errors="replace") as lines:
         for line in lines:
@@ -140,41 +143,59 @@ def _collected(reading: int) -> dict:
                 told["finished"] = True
             elif what == "ids":
                 told["ids"] = value
-            elif what in ("errors", "unplain", "strangers", "read_by_program", "read_by_tests"):
+            elif what in told:
                 told[what].append(value)
     return told
 
 
 def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only: list[str] | None) -> int:
-    """Run pytest in this process."""
-    import pytest
+    """Run the tests in this process."""
 
     def tell(what: str, value: object) -> None:
         os.write(writing, (json.dumps({"what": what, "value": value}) + "\n").encode())
 
     # No test is read that somebody else may have written meanwhile, neither as text nor compiled.
-    _pin_tests(spec["sources"])
+    if "pytest" in sys.modules:
+        _pin_tests(spec["sources"])
     sys.dont_write_bytecode = True
     sys.pycache_prefix = os.path.join(root, ".no-such-folder-" + os.urandom(8).hex())
     import placing
 
     sys.path[:0] = placing.place(spec["run"], root, spec["project"])
-    candidate = None
-    if not together:
-        sys.path.append(here)
+    candidate, watch = None, None
+    sys.path.append(here)
+    import cases  # type: ignore[import-not-found]
+    import keeping  # type: ignore[import-not-found]
+
+    if together:
+        watch = keeping.Watch(tell, lambda: not _loaded(root, frozenset(spec["trusted"])))
+        _tell_reads(tell, root, frozenset(spec["trusted"]))
+    else:
         import apart
+        import foreign  # type: ignore[import-not-found]
 
         trusted = frozenset(spec["trusted"])
-        candidate = apart.CandidateProcess([*sys.path[:-1]])
+        candidate = apart.CandidateProcess([*sys.path[:-1]], root)
         sys.meta_path.insert(0, apart.Finder(candidate, root, lambda path: path in trusted))
-    if together:
-        _tell_reads(tell, root, frozenset(spec["trusted"]))
-    plugin = Outcomes(pytest, tell, spec, root, only, None if candidate is None else candidate.unplain)
+        foreign.note_patches(candidate.note)
+    sys.path.remove(here)
     try:
+        if spec["run"]["runner"] != "pytest":
+            return cases.run(spec["run"], tell, only, candidate, watch)
+        import pytest
+
+        plugin = Outcomes(pytest, tell, spec, root, only, candidate, watch)
         return int(pytest.main(_arguments(spec, here, root, quiet=spec["together"] and not together), plugins=[plugin]))
     finally:
         if candidate is not None:
             candidate.close()
+
+
+def _loaded(root: str, trusted: frozenset[str]) -> bool:
+    """Tell whether a module of the program is loaded."""
+    paths = (getattr(module, "__file__", None) for module in [*sys.modules.values()])
+    below = (os.path.realpath(path)[len(root) + 1 :] for path in paths if path and path.startswith(root + os.sep))
+    return any(path not in trusted and not path.startswith((".venv", "venv")) for path in below)
 
 
 def _tell_reads(tell: Callable[[str, object], None], root: str, trusted: frozenset[str]) -> None:
@@ -234,12 +255,14 @@ class Outcomes:
         spec: dict,
         root: str,
         only: list[str] | None,
-        unplain: list[str] | None,
+        candidate,
+        watch,
     ) -> None:
         self._tell = tell
         self._conftests = frozenset(os.path.join(root, path) for path in spec["conftests"])
         self._only = None if only is None else frozenset(only)
-        self._unplain = unplain
+        self._candidate = candidate
+        self._watch = watch
         self._quarantined = frozenset(spec["quarantined"])
         self._selected = {name: at for at, name in enumerate(spec["selected"])}
         # Whoever judges must run before, and see after, all other plugins; marks need the live module.
@@ -275,10 +298,23 @@ class Outcomes:
             (item for item in left if item.nodeid in self._selected), key=lambda item: self._selected[item.nodeid]
         )
 
+    def pytest_sessionstart(self) -> None:
+        if self._watch is not None:
+            self._watch.begin()
+
     def pytest_collectreport(self, report) -> None:
         if report.failed:
             self._tell("errors", report.nodeid)
-        self._note_unplain(report.nodeid)
+        self._note(report.nodeid)
+
+    def pytest_runtest_setup(self, item) -> None:
+        # What the program logs, warns of or writes itself is not heard from another process.
+        if self._candidate is not None and _HEARD.intersection(getattr(item, "fixturenames", ())):
+            self._candidate.note("it listens to the process of the program")
+
+    def pytest_runtest_makereport(self, item, call) -> None:
+        if call.excinfo is not None and call.excinfo.typename == "NotPlain":  # a fixture's, told of once
+            self._tell("unplain", [item.nodeid, str(call.excinfo.value)])
 
     def pytest_runtest_logreport(self, report) -> None:
         outcome = report.outcome
@@ -286,15 +322,19 @@ class Outcomes:
             outcome = "xfailed" if outcome == "skipped" else "xpassed"
         if report.when == "call" or outcome in ("failed", "skipped", "xfailed"):
             self._tell("outcome", [report.nodeid, outcome if report.when == "call" or outcome != "failed" else "error"])
-        self._note_unplain(report.nodeid)
+        self._note(report.nodeid)
+        if self._watch is not None and report.when == "teardown":
+            self._watch.look(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         self._tell("finished", True)
 
-    def _note_unplain(self, name: str) -> None:
-        if self._unplain:
-            self._tell("unplain", [name, self._unplain[-1]])
-            self._unplain.clear()
+    def _note(self, name: str) -> None:
+        if self._candidate is not None:
+            self._candidate.tell_notes(self._tell, name)
+
+
+_HEARD = frozenset(("caplog", "capfd", "capfdbinary", "recwarn", "mocker"))
 
 
 if __name__ == "__main__":
