@@ -40,40 +40,6 @@ _ID_CHARS = 200
 _LEFT_OUT = frozenset((".git", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"))
 _MODULE = "solution"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_HEARD = '''
-def _ratchet_heard(function):
-    """The function, whose answers must be ones: an object that equals whatever it is compared with is none."""
-    import functools
-
-    class Other:
-        """Equals nothing but itself."""
-
-    def is_everything(value, depth=0):
-        kind = type(value)
-        if kind in (list, tuple, set, frozenset, dict) and depth < 9:
-            held = [*value, *value.values()] if kind is dict else value
-            return any(is_everything(each, depth + 1) for each in held)
-        if value is None or kind in (bool, int, float, complex, str, bytes, list, tuple, set, frozenset, dict):
-            return False
-        number = id(value)
-        texts, lists = (str(number), "-" + str(number)), ([number], [-number])
-        pairs = ((Other(), Other()), (number, -number), texts, lists, (True, False), (number + 0.5, -0.5), ({}, {1: 2}))
-        for one, other in pairs:
-            try:
-                if value == one and value == other:
-                    return True
-            except Exception:
-                continue
-        return False
-
-    @functools.wraps(function)
-    def heard(*arguments, **named):
-        answer = function(*arguments, **named)
-        assert not is_everything(answer), "the answer equals whatever it is compared with"
-        return answer
-
-    return heard
-'''
 
 
 def split_of(task_id: str) -> Split:
@@ -108,7 +74,7 @@ def read_folder(folder: Path, name: str) -> Benchmark:
     """
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}")
-    below = [each for each in sorted(folder.iterdir()) if each.is_dir() and each.name not in _LEFT_OUT]
+    below = [each for each in sorted(folder.iterdir()) if _is_own_folder(each) and each.name not in _LEFT_OUT]
     tasks = [each for each in below if each.name not in ("tests", "test", *REFERENCES) and _has_tests(each)]
     found = [_task_of_folder(each) for each in tasks] or list(_tasks_of_files(folder))
     if not found:
@@ -225,6 +191,11 @@ def _is_grader(path: str) -> bool:
     return is_test(path) or PurePosixPath(path).name == "conftest.py"
 
 
+def _is_own_folder(path: Path) -> bool:
+    """A link leads elsewhere: what lies there is nobody's to show to an agent."""
+    return path.is_dir() and not path.is_symlink()
+
+
 def _has_tests(folder: Path) -> bool:
     found = (each.relative_to(folder) for each in folder.rglob("*.py"))
     return any(is_test_module(each.name) for each in found if not _LEFT_OUT & set(each.parts))
@@ -309,10 +280,10 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
     called = f"""def test_{entry}():
     from {_MODULE} import {entry} as answer
 
-    globals()[{entry!r}] = _ratchet_heard(answer)
-    check({entry})
+    globals()[{entry!r}] = answer
+    check(answer)
 """
-    grader = f"{_context(prompt, solution)}\n\n{test}\n\n{_HEARD}\n\n{called}"
+    grader = f"{_context(prompt, solution)}\n\n{test}\n\n\n{called}"
     _check_parses(grader, where)
     return BenchTask(
         id=task_id,
