@@ -299,7 +299,37 @@ def _plain(text: str, limit: int) -> str:
         text = "".join(c for c in text if ord(c) < 0xE0000)  # tags and selectors that carry hidden text
     if not _suspicious(text):
         return text
-    return _instruction().sub(_replacement, text)
+    return _instruction().sub(_replacement, _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
+    """The text without marks that could begin or end a part of a prompt: special tokens (`<|...|>`, `<<...>>`), tags of
+    several words, and whatever is closed somewhere, in angles or in brackets. `<num>` alone is a placeholder."""
+    closed = {name for pair in _closing().findall(text.lower()) for name in pair if name}
+
+    def mark(found: re.Match[str]) -> str:
+        name = (found["name"] or found["word"] or "").lower()
+        is_placeholder = not (found["slash"] or found["word"] or "-" in name or "_" in name)
+        if name and name not in closed and (is_placeholder or found["word"]):
+            return found[0]
+        return found[0].replace("<", "‹").replace("[", "‹")
+
+    return _marks().sub(mark, text)
+
+
+def _marks() -> re.Pattern[str]:
+    import re
+
+    return re.compile(
+        r"<(?P<slash>\s{0,4}/)\s{0,4}(?=[A-Za-z])|(?<![\w:])<\s{0,4}(?P<name>[A-Za-z][\w-]{0,60})(?=[^<>\n]{0,200}>)"
+        r"|\[/?(?P<word>[A-Za-z][\w-]{0,60})(?=\])|<\||<<(?=/?\w{1,60}>>)"
+    )
+
+
+def _closing() -> re.Pattern[str]:
+    import re
+
+    return re.compile(r"<\s{0,4}/\s{0,4}([a-z][\w-]{0,60})|\[/([a-z][\w-]{0,60})\]")
 
 
 def _folded(text: str) -> str:
@@ -354,6 +384,8 @@ _TAGS = (
 def _suspicious(text: str) -> bool:
     """Tell whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
     lower = " ".join(text.lower().split())
+    if ("<" in text or "[/" in text) and _marks().search(text) is not None:
+        return True
     return any(hint in lower for hint in _HINTS) or (
         "<" in lower and any(behind.replace("/", " ").lstrip().startswith(_TAGS) for behind in lower.split("<"))
     )
