@@ -7,8 +7,8 @@ sends requests here says so in Origin, or in Sec-Fetch-Site (403).
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -19,12 +19,14 @@ from ratchet.serving.api.problems import HttpProblem
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
+_AUTHORITY = re.compile(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9_.-]{1,253}))(?::[0-9]{0,5})?")
+"""`host[:port]` (RFC 9110, 7.2): neither a person's name before it nor a path, a query or a fragment behind."""
+
+
 def name_of(netloc: str) -> str:
     """The host of `host:port`, in lower case and without brackets; "" for what is none."""
-    try:
-        return (urlsplit(f"//{netloc}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+    found = _AUTHORITY.fullmatch(netloc)
+    return (found[1] or found[2]).lower().rstrip(".") if found else ""
 
 
 def is_address(name: str) -> bool:

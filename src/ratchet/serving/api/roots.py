@@ -10,7 +10,8 @@ from ratchet.serving.api.serving import Served
 
 
 def allowed(folder: str, held: Served) -> str:
-    """The folder, where tasks may be started and commands run in it. Raises UsageError."""
+    """The folder itself, links followed, where tasks may be started and commands run in it: what a link leads to later
+    is of no account. Raises UsageError."""
     if "\0" in folder:
         raise UsageError("no folder has a name with a NUL in it")
     roots = held.serving.roots
@@ -20,4 +21,4 @@ def allowed(folder: str, held: Served) -> str:
         raise UsageError(
             f"nothing may run in that folder; name a folder below {below}, or start the server with another --root"
         )
-    return folder
+    return str(place)
