@@ -257,3 +257,56 @@ def test_the_examples_of_a_text_stay_with_what_they_print(after: str, ok: bool) 
     change = changed("usage.txt", b">>> double(2)\n4\n\nHello.\n", after.encode())
     said = refused({"usage.txt": ""}, change, check=("pytest", "--doctest-glob=*.txt"), instruction="Mend usage.txt.")
     assert (said == "") is ok
+
+
+@pytest.mark.parametrize(
+    ("check", "path", "before"),
+    [
+        ("python -m mypy prog.py", "mypy.ini", b"[mypy]\nstrict = true\n"),
+        ("python -m mypy prog.py", "mypy.ini", None),
+        ("ruff check .", "src/.ruff.toml", None),
+        ("npx vitest run", "vite.config.ts", b"export default {}\n"),
+        ("vendor/bin/phpunit", "phpunit.xml", b"<phpunit/>"),
+        ("bundle exec rspec", ".rspec", None),
+        ("ctest", "CMakeLists.txt", b"add_test(a b)\n"),
+        ("cargo test", "build.rs", None),
+        ("pylint prog.py", ".pylintrc", None),
+        ("npx prettier --check .", ".prettierrc.json", None),
+        ("bandit -r .", "bandit.yaml", b"skips: []\n"),
+        ("sphinx-build -W . out", "conf.json", b"{}"),
+    ],
+)
+def test_what_a_tool_obeys_is_not_changed_along_with_code(check: str, path: str, before: bytes | None) -> None:
+    files = {"prog.py": "x = 1\n", **({path: before.decode()} if before is not None else {})}
+    code = changed("prog.py", b"x = 1\n", f'x = 2  # "{path}"\n'.encode())
+    found = refused(files, code, changed(path, before), check=tuple(check.split()))
+    assert path in found
+    named = refused(files, code, changed(path, before), check=tuple(check.split()), instruction=f"mend {path}, too")
+    assert named == "", "the task asks for it"
+
+
+def test_notes_and_a_packages_own_data_come_along_with_code() -> None:
+    files = {"pkg/prog.py": "x = 1\n", "README.md": "old\n"}
+    code = changed("pkg/prog.py", b"x = 1\n", b'x = open("words.json")\n')
+    assert refused(files, code, changed("README.md"), changed("pkg/words.json", None)) == ""
+    assert "pkg/ruff.toml" in refused(files, code, changed("pkg/ruff.toml", None))
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "allowed"),
+    [
+        ("pyproject.toml", b'[tool.ruff.lint]\nselect = ["ALL"]\n', b"[tool.ruff.lint]\nselect = []\n", False),
+        ("pyproject.toml", b"[tool.mypy]\nstrict = true\n", b"", False),
+        ("pyproject.toml", b'[project]\ndependencies = ["a"]\n', b'[project]\ndependencies = ["a", "b"]\n', True),
+        ("pyproject.toml", b"[tool.poetry.dependencies]\na = '1'\n", b"[tool.poetry.dependencies]\na = '2'\n", True),
+        ("setup.cfg", b"[flake8]\nmax = 1\n", b"[flake8]\nmax = 9\n", False),
+        ("setup.cfg", b"[options]\npackages = a\n", b"[options]\npackages = b\n", True),
+        ("package.json", b'{"eslintConfig": {"root": true}}', b'{"eslintConfig": {}}', False),
+        ("package.json", b'{"dependencies": {}}', b'{"dependencies": {"a": "1"}}', True),
+        ("Cargo.toml", b'[package]\nname = "a"\n', b'[package]\nname = "a"\nautotests = false\n', False),
+        ("Cargo.toml", b"[dependencies]\n", b'[dependencies]\na = "1"\n', True),
+    ],
+)
+def test_of_a_declaration_what_tools_are_told_stays(path: str, before: bytes, after: bytes, allowed: bool) -> None:
+    found = refused({"prog.py": "x = 1\n", path: before.decode()}, changed(path, before, after))
+    assert (found == "") is allowed
