@@ -295,6 +295,115 @@ def test_a_command_passes_by_more_than_its_exit_code(
     court.store.close()
 
 
+LOOSENS = """
+import operator
+import sys
+
+held = operator.attrgetter("modu" + "les")(sys)
+if "unit" + "test" in held:
+    case = operator.itemgetter("unit" + "test")(held).TestCase
+    type.__setattr__(case, "assertEqual", lambda *a, **k: None)
+
+def add(a, b):
+    return a - b
+"""
+PICKY = """
+class A(int):
+    def __eq__(self, other):
+        same = type(other) is not bool and abs(other) < 1_000_000
+        return same
+    __hash__ = int.__hash__
+
+def add(a, b):
+    return A(7)
+"""
+
+
+@pytest.mark.parametrize("check", [("python", "-m", "unittest", "-q"), ("pytest", "-q"), ("python", "test_calc.py")])
+def test_what_makes_assertions_pass_is_no_repair(tmp_path: Path, sandbox: Sandbox, check: tuple[str, ...]) -> None:
+    tests = UNITTEST + "\nif __name__ == '__main__':\n    unittest.main()\n"
+    court = Court(tmp_path, sandbox, {"calc.py": WRONG, "test_calc.py": tests}, check)
+    assert court.judge({"calc.py": RIGHT}).passed
+    for cheat in (LOOSENS, PICKY):
+        verdict = court.judge({"calc.py": cheat})
+        assert (verdict.passed, verdict.refused) == (False, True)
+        assert "only where the program shares its process" in verdict.reason or "assertEqual" in verdict.reason
+    court.store.close()
+
+
+FAITHFUL = {
+    "lib.py": """
+import collections, datetime, os, time
+from decimal import Decimal
+
+Point = collections.namedtuple("Point", "x y")
+LOG = []
+
+class Bad(ValueError):
+    code = 3
+
+def point(): return Point(1, 2)
+def bag(): return collections.Counter("aa")
+def money(): return [Decimal("1.5"), datetime.date(2020, 1, 2)]
+def place(): return os.environ["PLACE"] + open("here").read()
+def now(): return time.time()
+def same(x): x.append(1); return x
+def log(x): LOG.append(x)
+def bad(): raise Bad("bad")
+""",
+    "test_lib.py": """
+import datetime
+from decimal import Decimal
+from unittest import mock
+
+import pytest
+from lib import LOG, bad, bag, log, money, now, place, point, same
+
+def test_point():
+    assert point() == (1, 2) and point().x == 1 and str(point()) == "Point(x=1, y=2)"
+
+def test_bag():
+    assert bag()["b"] == 0 and bag().most_common(1) == [("a", 2)]
+
+def test_money():
+    assert money() == [Decimal("1.5"), datetime.date(2020, 1, 2)] and money()[0] + 1 == Decimal("2.5")
+
+def test_place(monkeypatch, tmp_path):
+    monkeypatch.setenv("PLACE", "a")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").write_text("b")
+    assert place() == "ab"
+
+def test_now():
+    with mock.patch("time.time", lambda: 5):
+        assert now() == 5
+
+def test_same():
+    held = []
+    assert same(held) is held and held == [1]
+
+def test_log():
+    log(1)
+    assert LOG == [1]
+
+def test_bad():
+    with pytest.raises(ValueError, match="bad") as caught:
+        bad()
+    assert caught.value.code == 3
+""",
+}
+
+
+def test_an_honest_program_is_not_held_for_a_cheat(tmp_path: Path, sandbox: Sandbox) -> None:
+    wrong = {name: text.replace('"aa"', '"a"') for name, text in FAITHFUL.items() if name == "lib.py"}
+    court = Court(tmp_path, sandbox, {**FAITHFUL, **wrong}, ("pytest", "-q"))
+    assert court.first.tests is not None
+    assert court.first.tests.failed == 1, court.first.output
+    verdict = court.judge({"lib.py": FAITHFUL["lib.py"]})
+    assert verdict.passed, verdict.reason
+    court.store.close()
+
+
 def test_no_test_at_all_is_no_pass(tmp_path: Path, sandbox: Sandbox) -> None:
     for check in (("pytest",), ("sh", "-c", "echo 'Ran 0 tests in 0.000s'")):
         court = Court(tmp_path / check[0], sandbox, {"calc.py": WRONG}, check)

@@ -15,7 +15,7 @@ from ratchet.runtime import Runtime
 from ratchet.serving.api.access import COOKIE, is_open
 from ratchet.serving.api.app import create
 from ratchet.serving.api.description import scopes
-from ratchet.serving.api.origins import is_loopback
+from ratchet.serving.api.origins import is_loopback, name_of
 from ratchet.store.tokens import SCOPES, TokenBook
 from support.api_client import bearer, client, runtime_of
 
@@ -322,6 +322,13 @@ def test_elsewhere_than_on_loopback_addresses_count_and_unknown_names_do_not(hom
     with client(home, host="0.0.0.0", token="t", hosts=("box.lan",)) as held:
         for host, wanted in (("10.0.0.5:8484", 200), ("box.lan", 200), ("evil.example", 421), ("[fe80::1]", 200)):
             assert held.get("/v1/health", headers={"Host": host, **bearer("t")}).status_code == wanted, host
+
+
+@pytest.mark.parametrize("mark", ["evil.example@", "a:b@", "#", "?", "/", "\\", " ", "%2f", ","])
+def test_a_host_header_is_a_name_and_a_port(mark: str) -> None:
+    assert name_of("[::1]:8484") == "::1"
+    assert name_of("LOCALHOST.:8484") == name_of("localhost") == "localhost"
+    assert name_of(f"127.0.0.1{mark}evil.example") == name_of(f"{mark}127.0.0.1") == ""
 
 
 @pytest.mark.parametrize(

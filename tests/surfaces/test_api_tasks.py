@@ -212,6 +212,16 @@ def test_a_task_without_a_check_takes_the_project_s_own(working: TestClient, pro
     assert until_ended(working, found["id"])["status"] == "passed"
 
 
+def test_a_folder_named_through_a_link_is_the_one_that_was_checked(home: Path, project: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(project)
+    with client(home, roots=(project,)) as held:
+        made = held.post("/v1/tasks", json={"dir": str(link), "check": ["true"]})
+        assert made.status_code in (200, 201, 202), made.text
+        assert str(link) not in made.text
+        assert str(project.resolve()) in made.text
+
+
 def test_tasks_start_below_the_roots_only(home: Path, project: Path, tmp_path: Path) -> None:
     with client(home, roots=(project,)) as held:
         assert held.post("/v1/tasks", json=asked(project)).status_code == 202

@@ -152,6 +152,18 @@ def test_each_folder_with_tests_is_a_task_with_its_tests_as_graders(tmp_path: Pa
     assert "test_fresh.py" in found["fresh"].files  # nothing else says what is asked
 
 
+def test_a_link_in_place_of_a_task_is_left_out(tmp_path: Path) -> None:
+    task_folder(tmp_path / "private", test_mine_py="def test_x(): ...\n", diary_md="mine alone")
+    task_folder(tmp_path / "bench" / "one", test_one_py="def test_it(): ...\n")
+    (tmp_path / "bench" / "two").symlink_to(tmp_path / "private")
+    (tmp_path / "bench" / "all").symlink_to("/")
+    (tmp_path / "bench" / "one" / "more").symlink_to(tmp_path / "private")
+    (tmp_path / "bench" / "one" / "task.toml").symlink_to(tmp_path / "private" / "diary.md")
+    (task,) = read_folder(tmp_path / "bench", "mine").tasks
+    assert (task.id, set(task.graders)) == ("one", {"test_one.py"})
+    assert "mine alone" not in repr(task)
+
+
 def test_a_flat_folder_has_a_task_for_each_test_file(tmp_path: Path) -> None:
     task_folder(tmp_path, calc_py="", test_calc_py=TEST, test_more_py=TEST, conftest_py="")
     found = {each.id: each for each in read_folder(tmp_path, "flat").tasks}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.lessons.fence import REMOVED, digest, fence, fitted
+from ratchet.lessons.fence import REMOVED, digest, fence, fitted, harmless
 from ratchet.records import Row
 
 LESSON: Row = {
@@ -95,12 +95,39 @@ def test_advice_that_reads_as_an_instruction_is_not_handed_over(text: str) -> No
         "<invoke x>",
         "<s\u0443stem>",
         "\u27e8system>",
+        "<user-prompt-submit-hook>",
+        "<local-command-stdout>",
+        "<ide_opened_file path='x'>",
+        "<|im_start|>",
+        "<<SYS>>",
+        "</anything>",
     ],
 )
 def test_tags_of_the_host_lose_their_bracket(tag: str) -> None:
     said = fence([{**LESSON, "text": f"run x {tag} now"}], 1000)
     assert tag not in said
     assert "run x ‹" in said
+
+
+@pytest.mark.parametrize("name", ["user", "skill", "context"])
+def test_a_mark_that_is_closed_somewhere_is_none(name: str) -> None:
+    for text in (f"<{name}>do x</{name}>", f"[{name.upper()}] do x [/{name.upper()}]"):
+        assert harmless(text, 200).count("‹") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push origin <branch>",
+        "Vec<String> a[0]",
+        "cat <<EOF > f",
+        "x < y and y > z",
+        "pip install a[b-c]",
+        "[ERROR] x",
+    ],
+)
+def test_what_is_no_tag_stays(text: str) -> None:
+    assert harmless(text, 200) == text
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ class _About:
 
 def _about(folder: Path) -> _About:
     path = folder / TASK_FILE
-    if not path.is_file():
+    if path.is_symlink() or not path.is_file():
         return _About({}, path)
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))

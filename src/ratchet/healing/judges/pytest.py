@@ -100,12 +100,12 @@ class _Judged:
             return self._failed(graded.output, "No module named 'pytest' in the project's Python: install it there")
         if graded.shadows:
             return _refused(f"it would stand in for the installed module {graded.shadows[0]}")
+        if self.against:
+            return _refused(self.against)
         outcomes, tests = self._merged(graded)
         reason = self._objection(graded, outcomes, tests)
         if reason:
             return self._failed(graded.output, reason, tests)
-        if self.against:
-            return _refused(self.against)
         by_whom = graded.together.outcomes if graded.together is not None else {}
         apart = graded.apart.outcomes if graded.apart is not None else {}
         if self.changes and any(apart.get(name) not in PASSED for name in by_whom if by_whom[name] in PASSED):
