@@ -59,6 +59,11 @@ def test_a_test_of_plain_values_does_not_become_one_of_objects(answers: frozense
     assert bool(contradiction(graded(noted, told({SMALL: "passed"})), lambda: before)) is refused
 
 
+def test_a_test_that_asks_an_object_for_an_attribute_may_be_given_one() -> None:
+    noted = told({SMALL: "failed"}, unplain=((SMALL, "x of a value of type Point"),))
+    assert contradiction(graded(noted, told({SMALL: "passed"})), never) == ""
+
+
 def test_what_the_right_program_does_plainly_an_answer_does_plainly() -> None:
     noted = told({SMALL: "failed"}, unplain=((SMALL, "a value of type Any"),))
     right = graded(told({SMALL: "passed"}), None)

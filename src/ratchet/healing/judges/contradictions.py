@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ratchet.healing.judges.grading import PASSED, Graded, Told
 
-_OF_ITS_OWN = " of type "  # in the note of a value of a class of the program's own
+_OF_ITS_OWN = "a value of type "  # begins the note of an object of the program's own that is taken for a plain value
 
 
 def contradiction(graded: Graded, known: Callable[[], Graded | None], *, right: bool = False) -> str:
@@ -21,7 +21,7 @@ def contradiction(graded: Graded, known: Callable[[], Graded | None], *, right: 
         return ""
     passed = [name for name, said in together.outcomes.items() if said in PASSED]
     plain = [name for name in passed if apart.fails_plainly(name)] + _not_loaded(apart, together)
-    own = [name for name in passed if _OF_ITS_OWN in apart.note(name)]
+    own = [name for name in passed if apart.note(name).startswith(_OF_ITS_OWN)]
     if not (plain or own or together.touched):
         return ""
     before = known()

@@ -61,6 +61,11 @@ def _stranger(refuse, name, *, own):
             raise AttributeError(name)
         refuse(f"a value of type {name}")
 
+    def held_by(_, attribute):
+        if _is_for_show():
+            raise AttributeError(attribute)
+        refuse(f"{attribute} of a value of type {name}")
+
     def same(self, other):
         if self is other:
             return True
