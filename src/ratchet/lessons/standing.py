@@ -28,7 +28,7 @@ class LessonStanding:
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
     it renames what only one session met."""
 
-    __slots__ = (*("_row", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked", "worth"),)
+    __slots__ = ("_row", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked", "worth")
 
     def __init__(self, row: Mapping[str, Json]) -> None:
         self.tried, self.worked = _whole(row, "tried"), _whole(row, "worked")
