@@ -11,7 +11,6 @@ from ratchet.lessons.mining.advice import held_back
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
 from ratchet.lessons.mining.grounds import Grounds, grounds_of
 from ratchet.lessons.mining.habits import ProjectRuns, Vouched
-from ratchet.lessons.mining.hunks import tool_of
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
 from ratchet.lessons.mining.triggers import tells
@@ -73,7 +72,7 @@ def draft(
     if group.startswith("edit "):
         key = group.removeprefix("edit ")
         off = {form for each in seen for form in each.forms if form.startswith("suppress ")}
-        ways = {form: ran.worked([form]) for form in off | set(map(tool_of, off))}
+        ways = {form: ran.worked([form]) for form in off}
         verdict = judged(key, map(_seen, seen), ways)
         keys: tuple[str, ...] = (key,)
     else:

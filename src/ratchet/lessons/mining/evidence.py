@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from ratchet.failures.missing_names import name_in, names_rule
 from ratchet.lessons.mining.fix_texts import is_known, named, says_itself, silences, suppresses, text_of
-from ratchet.lessons.mining.hunks import shapes, strong, tool_of
+from ratchet.lessons.mining.hunks import shapes, strong
 from ratchet.records import LessonState
 
 PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three loses a tenth of what is right
@@ -26,8 +26,8 @@ _SECOND_SHARE = 0.25
 # fixes of one session will do. One will not: of those told after it half were wrong.
 _ONCE_FIXES = 2
 _ONCE_SHARE = 0.8
-# Sessions in which a project switched rules of one tool off at a place, with a reason, before that is its way, whether
-# a finding made it do so or it was written along; the rule itself in `PROVEN_SESSIONS` of them.
+# Sessions in which a project switched a rule off at a place, with a reason, before that is its way, whether a finding
+# made it do so or it was written along.
 _WAY_SESSIONS = 3
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
@@ -254,8 +254,7 @@ def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSe
     told."""
     if not form.startswith(("suppress ", "silence ")):
         return True
-    own = sessions | ways.get(form, frozenset())
-    return len(own) >= PROVEN_SESSIONS and len(own | ways.get(tool_of(form), frozenset())) >= _WAY_SESSIONS
+    return len(sessions | ways.get(form, frozenset())) >= _WAY_SESSIONS
 
 
 def _is_another_name(missing: str, value: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
-from ratchet.lessons.mining.hunks import hunks_of, suppressions, tool_of
+from ratchet.lessons.mining.hunks import hunks_of, suppressions
 from ratchet.lessons.mining.imported import brought
 
 _FORM_CHARS = 160
@@ -115,8 +115,6 @@ class ProjectRuns:
             if not run.ok:
                 continue
             self._worked.setdefault(run.form, []).append((run.last_ok, session))
-            if run.form.startswith("suppress "):
-                self._worked.setdefault(tool_of(run.form), []).append((run.last_ok, session))
             if run.form.startswith("import ") and not run.head:
                 _, ending, name, module = run.form.split(" ", 3)
                 self.imported.setdefault(f"import {ending} {name}", []).append((run.last_ok, session, module))

@@ -242,11 +242,6 @@ def suppressions(hunk: Hunk) -> set[str]:
     return set(after - before)
 
 
-def tool_of(form: str) -> str:
-    """`suppress TOOL` of `suppress TOOL:RULE`."""
-    return form.rpartition(":")[0]
-
-
 def _called(name: str, old: str) -> str:
     """A gained name as fixes share it: of what stood there (`id` is now `id.String`) the new part."""
     asked, _, last = name.rpartition(".")
