@@ -95,7 +95,7 @@ class Always(int):
     def __eq__(self, other): return True
     __hash__ = int.__hash__
 def add(a, b):
-    return Always(4)
+    return Always(7)
 """
 KILLS = """
 import os, signal

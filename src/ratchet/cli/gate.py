@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -41,7 +41,7 @@ class ScoreOptions:
     fdr: float
     proposals: int | None
     least: float | None
-    noise: str
+    noise: Literal["auto", "normal", "bounded", "none"]
 
     def table(self, file: Path) -> ScoreTable:
         from ratchet.evolving.score_table import Columns, read_scores
@@ -59,7 +59,7 @@ class ScoreOptions:
             planned=self.proposals,
             least=self.least,
             lower=self.lower,
-            noise="bounded" if (are_bounded if self.noise == "auto" else self.noise == "bounded") else "normal",
+            noise=("bounded" if are_bounded else "normal") if self.noise == "auto" else self.noise,
             incumbent=self.incumbent,
             guards=self.guards,
         )
@@ -151,8 +151,8 @@ def _table_options(command: Callable[..., None]) -> Callable[..., None]:
             help="The smallest gain worth finding; the noise of one run, unless given (.05 where bounded).",
         ),
         click.option(
-            "--noise", default="auto", show_default=True, type=click.Choice(["auto", "normal", "bounded"]),
-            help="What is assumed: normal noise, or only that scores lie in [0, 1].",
+            "--noise", default="auto", show_default=True, type=click.Choice(["auto", "normal", "bounded", "none"]),
+            help="What is assumed: normal noise, only that scores lie in [0, 1], or none: a repeat gives the same.",
         ),
     ]  # fmt: skip
 

@@ -1,15 +1,13 @@
 """The gate for any loop that scores versions: keep, discard, run again. Long, since each run moves all of its state.
 
-Pure; public in `ratchet.gate`.
+Pure; public in `ratchet.gate`. A loop proposes versions one after another, runs them, and gets a number for each run.
+Keeping whatever scored higher keeps what noise gave. Here each version must be proven better than the one that stands,
+and all decisions of a run share one error budget (e-LOND: Xu and Ramdas 2024): the expected share of false keeps is at
+most `fdr`, at any time, however runs are shared between comparisons. The answers are a function of the runs in order.
 
-A loop proposes versions one after another, runs them, and gets a number for each run. Keeping whatever scored higher
-keeps what noise gave. Here each version must be proven better than the one that stands, and all decisions of a run
-share one error budget (e-LOND: Xu and Ramdas 2024): the expected share of false keeps is at most `fdr`, at any time,
-however runs are shared between comparisons. The answers are a function of the runs in their order.
-
-Two kinds of evidence. `normal`: any number, its noise normal and alike for all versions, its size learnt from repeats
-(`ratchet.gate.normal`). `bounded`: scores in [0, 1], paired by task, nothing assumed of their noise but that runs are
-independent (`PairedGate`).
+Three kinds of evidence. `normal`: any number, its noise normal and alike for all versions, its size learnt from repeats
+(`ratchet.gate.normal`); repeats that never differ tell none. `bounded`: scores in [0, 1], paired by task, nothing
+assumed of their noise but that runs are independent (`PairedGate`). `none`: scores are exact; one run of each decides.
 
 A run that brings no score counts against its version. Bounded scores have a worst one, and it is that. Other numbers
 have none: a version whose runs fail more often than the incumbent's must prove as much more as that speaks against it,
@@ -22,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import log
-from typing import Literal
+from typing import Literal, get_args
 
 from ratchet.errors import UsageError
 from ratchet.gate.bets import inside, positive, real, wealth, whole
@@ -31,7 +29,7 @@ from ratchet.gate.normal import Contrast, Running, Spread, contrast, least_ratio
 from ratchet.gate.paired import PairedGate
 
 ScoreDecision = Literal["keep", "discard", "again"]
-NoiseModel = Literal["normal", "bounded"]
+NoiseModel = Literal["normal", "bounded", "none"]
 
 FIRST_EPOCH = 100
 """Proposals among which half of an open-ended budget is spread evenly; twice as many share half of the rest, and so
@@ -167,8 +165,8 @@ class ScoreGate:
         self._planned = None if planned is None else whole("planned", planned, least=1)
         self._least = None if least is None else positive("least", least)
         self._sign = -1.0 if lower else 1.0
-        if noise not in ("normal", "bounded"):
-            raise UsageError(f"noise is {noise!r}: use normal or bounded")
+        if noise not in get_args(NoiseModel):
+            raise UsageError(f"noise is {noise!r}: use one of {', '.join(get_args(NoiseModel))}")
         self._noise = noise
         self._worst = -1.0 if lower else 0.0  # of a bounded score, with its sign
         self._guards = {name: -1.0 if is_lower else 1.0 for name, is_lower in (guards or {}).items()}
@@ -194,7 +192,8 @@ class ScoreGate:
         self, version: str, score: float | None, *, task: str = "", guards: Mapping[str, float] | None = None
     ) -> None:
         """Count one run; None where it failed and brought no score. Further runs of a version that is decided change
-        nothing. Raises UsageError for a score that is not finite, or outside of [0, 1] where noise is bounded."""
+        nothing. Raises UsageError for a score that is not finite, not in [0, 1] where noise is bounded, not exact where
+        it is none."""
         value = None if score is None else self._sign * self._measured(score)
         held = self._met(version)
         if held.decision != "again" and version != self.incumbent:
@@ -333,7 +332,9 @@ class ScoreGate:
         held.found = found = contrast(held.running(tasks), standing.running(tasks), self._spread)
         asked = log_doubt(held.attempts(), standing.attempts()) - log(held.level)
         e_value = self._evidence(held, standing)
-        if most_evidence(found) >= asked and log_evidence(found) >= asked:
+        if self._noise == "none":
+            self._look_at_exact(name, held, found)
+        elif found.squares and most_evidence(found) >= asked and log_evidence(found) >= asked:
             self._keep(name, held, e_value)
         elif self._is_hopeless(found):
             reason = f"a gain of {self._least_said(found)} would show by now"
@@ -341,6 +342,14 @@ class ScoreGate:
         elif held.rounds(tasks) + held.failed >= MOST_RUNS:
             reason = f"{MOST_RUNS} runs proved nothing"
             self._settle(name, "discard", self._said(name, held, e_value, "discard", reason))
+
+    def _look_at_exact(self, name: str, held: _Runs, found: Contrast) -> None:
+        if found.squares:
+            raise UsageError("noise is 'none', but runs of one version on the same differ: use normal")
+        if found.gain > 0:
+            self._keep(name, held, 1 / held.level)
+        else:
+            self._settle(name, "discard", self._said(name, held, 0.0, "discard", "its score is no better"))
 
     def _evidence(self, held: _Runs, standing: _Runs) -> float:
         """The e-value of a gain, less what the version's failed runs say against it."""
@@ -450,6 +459,10 @@ class ScoreGate:
         reason = f"no run of {unscored} has a score yet" if unscored else "not proven yet"
         if found is not None and self._noise == "normal" and found.freedom == 0:
             reason = "how much a score varies from run to run is not known: nothing was run twice"
+        elif found is not None and self._noise == "normal" and not found.squares:
+            reason = (
+                "no run differs from its repeat, which tells of no noise: vary them, or call scores exact (noise: none)"
+            )
         if self._noise == "bounded":
             e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
         else:
