@@ -305,7 +305,10 @@ def _plain(text: str, limit: int) -> str:
 def _unmarked(text: str) -> str:
     """The text without marks that could begin or end a part of a prompt: special tokens (`<|...|>`, `<<...>>`), tags of
     several words, and whatever is closed somewhere, in angles or in brackets. `<num>` alone is a placeholder."""
-    closed = {name for pair in _closing().findall(text.lower()) for name in pair if name}
+    import re
+
+    ends = re.findall(r"<\s{0,4}/\s{0,4}([a-z][\w-]{0,60})|\[/([a-z][\w-]{0,60})\]", text.lower())
+    closed = {name for pair in ends for name in pair if name}
 
     def mark(found: re.Match[str]) -> str:
         name = (found["name"] or found["word"] or "").lower()
@@ -324,12 +327,6 @@ def _marks() -> re.Pattern[str]:
         r"<(?P<slash>\s{0,4}/)\s{0,4}(?=[A-Za-z])|(?<![\w:])<\s{0,4}(?P<name>[A-Za-z][\w-]{0,60})(?=[^<>\n]{0,200}>)"
         r"|\[/?(?P<word>[A-Za-z][\w-]{0,60})(?=\])|<\||<<(?=/?\w{1,60}>>)"
     )
-
-
-def _closing() -> re.Pattern[str]:
-    import re
-
-    return re.compile(r"<\s{0,4}/\s{0,4}([a-z][\w-]{0,60})|\[/([a-z][\w-]{0,60})\]")
 
 
 def _folded(text: str) -> str:
@@ -384,10 +381,11 @@ _TAGS = (
 def _suspicious(text: str) -> bool:
     """Tell whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
     lower = " ".join(text.lower().split())
-    if ("<" in text or "[/" in text) and _marks().search(text) is not None:
-        return True
-    return any(hint in lower for hint in _HINTS) or (
-        "<" in lower and any(behind.replace("/", " ").lstrip().startswith(_TAGS) for behind in lower.split("<"))
+    marked = ("<" in text or "[/" in text) and _marks().search(text) is not None
+    return (
+        marked
+        or any(hint in lower for hint in _HINTS)
+        or ("<" in lower and any(behind.replace("/", " ").lstrip().startswith(_TAGS) for behind in lower.split("<")))
     )
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from ratchet.healing.episode import Reads
 from ratchet.healing.judges.contradictions import contradiction
-from ratchet.healing.judges.grading import Graded, Told
+from ratchet.healing.judges.grading import Graded, GradedRun
 
 SMALL, ZERO, OTHER = "test_calc.py::test_small", "test_calc.py::test_zero", "test_box.py::test_box"
 
 
-def told(outcomes: Mapping[str, str], **more: object) -> Told:
+def told(outcomes: Mapping[str, str], **more: object) -> GradedRun:
     known: dict[str, object] = {"ids": tuple(outcomes), "errors": (), "strangers": (), "finished": True}
-    return Told(outcomes=dict(outcomes), reads=Reads(), **{**known, **more})  # type: ignore[arg-type]
+    return GradedRun(outcomes=dict(outcomes), reads=Reads(), **{**known, **more})  # type: ignore[arg-type]
 
 
-def graded(apart: Told | None, together: Told | None) -> Graded:
+def graded(apart: GradedRun | None, together: GradedRun | None) -> Graded:
     return Graded(output="", shadows=(), missing=False, python="", apart=apart, together=together)
 
 

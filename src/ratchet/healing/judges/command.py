@@ -78,7 +78,7 @@ class CommandJudge:
 
 
 def _against(workspace: Workspace, sandbox: Sandbox, task: Task, *, limits: Limits, purse: Purse) -> str:
-    """What contradicts a pass of tests in Python, which ran in one process with the program: what they find where it is
+    """Name what contradicts a pass of tests in Python that ran in one process with the program: they run again, with it
     in another."""
     changes, view = workspace.diff(), workspace.view()
     run = suite_run(task.check, reading(untouched(view)))

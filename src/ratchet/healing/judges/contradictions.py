@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ratchet.healing.judges.grading import PASSED, Graded, Told
+from ratchet.healing.judges.grading import PASSED, Graded, GradedRun
 
 _OF_ITS_OWN = "a value of type "  # begins the note of an object of the program's own that is taken for a plain value
 
@@ -38,7 +38,7 @@ def contradiction(graded: Graded, known: Callable[[], Graded | None], *, right: 
 
 def _said(tests: tuple[str, ...] | list[str], touched: tuple[str, ...]) -> str:
     if touched:
-        return f"it replaces {touched[0]}, which tests assert with"
+        return f"it replaces `{touched[0]}`, which reaches for the harness"
     if not tests:
         return ""
     more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
@@ -55,13 +55,13 @@ def _files_unlike(before: Graded) -> frozenset[str]:
     return frozenset(map(_file, plain + _not_loaded(apart, together)))
 
 
-def _not_loaded(apart: Told, together: Told) -> list[str]:
+def _not_loaded(apart: GradedRun, together: GradedRun) -> list[str]:
     """Files that can only be loaded where the program shares their process, for no reason that was noted."""
     lost = [each for each in apart.errors if each and each not in together.errors and not apart.note(each)]
     return lost + [each for each in apart.ids if apart.fails_plainly(each) and each not in together.ids]
 
 
-def _passing(told: Told) -> list[str]:
+def _passing(told: GradedRun) -> list[str]:
     return [name for name, said in told.outcomes.items() if said in PASSED]
 
 

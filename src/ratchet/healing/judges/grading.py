@@ -79,7 +79,7 @@ class Grader:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class GradedRun:
     """Report of one run of pytest: ids in order, the outcome of each, files that could not be collected."""
 
     ids: tuple[str, ...]
@@ -96,7 +96,7 @@ class Told:
     """What of the harness was replaced."""
 
     def note(self, test: str) -> str:
-        """What a test, or what it lies in, could not have; "" where it is made of plain calls."""
+        """Tell what a test, or what it lies in, could not have; "" where it is made of plain calls."""
         return next((what for where, what in self.unplain if test == where or _lies_in(test, where)), "")
 
     def fails_plainly(self, test: str) -> bool:
@@ -116,8 +116,8 @@ class Graded:
     shadows: tuple[str, ...]
     missing: bool
     python: str
-    apart: Told | None
-    together: Told | None
+    apart: GradedRun | None
+    together: GradedRun | None
 
 
 def _read(ran: Ran, token: str) -> Graded | None:
@@ -140,7 +140,7 @@ def _read(ran: Ran, token: str) -> Graded | None:
     )
 
 
-def _told(said: dict[str, object] | None) -> Told | None:
+def _told(said: dict[str, object] | None) -> GradedRun | None:
     if said is None:
         return None
     outcomes = said["outcomes"]
@@ -153,7 +153,7 @@ def _told(said: dict[str, object] | None) -> Told | None:
         *(frozenset(map(str, cast("list[str]", said[name]))) for name in ("read_by_program", "read_by_tests"))
     )
     pairs = cast("list[list[str]]", said["unplain"])
-    return Told(
+    return GradedRun(
         tuple(ids),
         outcomes,
         tuple(errors),

@@ -236,7 +236,7 @@ def _toml(content: bytes) -> dict[str, object] | None:
 
 
 def _toml_parts(content: bytes, *, asked: bool) -> object:
-    """What a `pyproject.toml` tells tools, without what it depends on."""
+    """Pick what a `pyproject.toml` tells tools, without what it depends on."""
     held = _toml(content)
     tool = (held or {}).get("tool")
     tools = tool if isinstance(tool, dict) else {}
@@ -259,7 +259,7 @@ def _without(held: object, names: re.Pattern[str]) -> object:
 
 
 def _cargo_parts(content: bytes) -> object:
-    """What a `Cargo.toml` says but for what it depends on and how it is called."""
+    """Pick what a `Cargo.toml` says but for what it depends on and how it is called."""
     held = _toml(content) or {}
     package = _without(held.get("package"), _NAMES)
     tables = ("test", "lib", "bin", "bench", "example", "profile", "workspace", "patch", "replace", "lints")
@@ -283,7 +283,7 @@ def _ini_parts(content: bytes, *, asked: bool) -> object:
 
 
 def _json_parts(content: bytes, *, asked: bool) -> object:
-    """What a `package.json` tells tools: all but what it depends on, how it is called and what it hands out."""
+    """Pick what a `package.json` tells tools: all but what it depends on, how it is called and what it hands out."""
     try:
         held = json.loads(content)
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ import unittest
 _WHOLE = "the check"
 
 
-class Heard(unittest.TestResult):
+class ToldCases(unittest.TestResult):
     """Tells outcomes as they come."""
 
     def __init__(self, tell, candidate, watch):
@@ -62,7 +62,7 @@ def run(run, tell, only, candidate, watch):
     """Run what a check comes to (`testruns.SuiteRun`); the exit code."""
     words = list(run["arguments"])
     if run["runner"] == "unittest":
-        return _unittest(words, tell, only, Heard(tell, candidate, watch))
+        return _unittest(words, tell, only, ToldCases(tell, candidate, watch))
     tell("ids", [_WHOLE])
     code = _script(run["runner"], words)
     tell("outcome", [_WHOLE, "failed" if code else "passed"])

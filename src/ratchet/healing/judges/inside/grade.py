@@ -168,7 +168,7 @@ def _run(spec: dict, root: str, here: str, writing: int, *, together: bool, only
     import keeping  # type: ignore[import-not-found]
 
     if together:
-        watch = keeping.Watch(tell, lambda: not _loaded(root, frozenset(spec["trusted"])))
+        watch = keeping.HarnessWatch(tell, lambda: not _loaded(root, frozenset(spec["trusted"])))
         _tell_reads(tell, root, frozenset(spec["trusted"]))
     else:
         import apart

@@ -9,7 +9,7 @@ import sys
 _WATCHED = ("unittest", "_pytest", "pluggy")
 
 
-class Watch:
+class HarnessWatch:
     """Remembers what is there, and tells what has become another."""
 
     def __init__(self, tell, is_untouched):
