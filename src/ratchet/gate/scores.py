@@ -460,9 +460,7 @@ class ScoreGate:
         if found is not None and self._noise == "normal" and found.freedom == 0:
             reason = "how much a score varies from run to run is not known: nothing was run twice"
         elif found is not None and self._noise == "normal" and not found.squares:
-            reason = (
-                "no run differs from its repeat, which tells of no noise: vary them, or call scores exact (noise: none)"
-            )
+            reason = "no run differs from its repeat: vary what chance varies, or call scores exact (noise: none)"
         if self._noise == "bounded":
             e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
         else:

@@ -1,4 +1,4 @@
-"""Lessons as an agent may see them: fenced as data, source and counts named, short.
+"""Lessons as an agent may see them, fenced as data: in one file, since one line that is left open opens the fence.
 
 A lesson's text came from tools, so it may try to speak to the agent. Here it cannot leave its fence (the closing tag
 carries a hash of the content, which no content can foresee), cannot fake a line of the frame (every line of it is
