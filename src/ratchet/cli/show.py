@@ -362,23 +362,26 @@ _ENTRY = r'^[+-](?: {0,4}|\t{0,2})(?:"([\w.-]{1,60})": [{\["]|\[{1,2}([\w."-]{1,
 
 
 def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool) -> None:
+    from ratchet.integrations.settings_file import named as named_file
+
+    place = named_file(Path(done.path))
     if not done.changed:
-        line(f"{done.path}: nothing to change")
+        line(f"{place}: nothing to change")
         return
     if dry_run:
         verb = "change" if Path(done.path).exists() else "create"
         if whole:
             diff(done.diff)
-            line(f"would {verb} {done.path}")
+            line(f"would {verb} {place}")
             return
         lines = [each[:1] for each in done.diff.split("\n")[2:]]
         more, fewer = number(lines.count("+"), "line"), number(lines.count("-"), "line")
-        line(f"would {verb} {done.path}: {more} in, {fewer} out")
+        line(f"would {verb} {place}: {more} in, {fewer} out")
         named = dict.fromkeys(first or second for first, second in re.findall(_ENTRY, done.diff, re.MULTILINE))
         if named:
             line(f"  {', '.join(named)}")
         return
-    line(f"{'taken out of' if removed else 'installed in'} {done.path}")
+    line(f"{'taken out of' if removed else 'installed in'} {place}")
     if done.backup:
         line(f"backup: {done.backup}")
 

@@ -92,12 +92,18 @@ def replace(path: Path, before: str | None, after: str | None, *, mode: int = 0o
     files.swap(real, files.version_of(old), new, mode=mode if before is None else None)
 
 
+def named(path: Path) -> str:
+    """Name a settings file, and the one that is written in its place where it, or its folder, is a link."""
+    linked = path.is_symlink() or path.parent.is_symlink()
+    return f"{path} (a link to {path.resolve()})" if linked else str(path)
+
+
 def diff(path: Path, before: str | None, after: str | None) -> str:
     lines = difflib.unified_diff(
         (before or "").splitlines(),
         (after or "").splitlines(),
-        fromfile=str(path) if before is not None else "/dev/null",
-        tofile=str(path) if after is not None else "/dev/null",
+        fromfile=named(path) if before is not None else "/dev/null",
+        tofile=named(path) if after is not None else "/dev/null",
         lineterm="",
     )
     return "\n".join(lines)

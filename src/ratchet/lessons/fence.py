@@ -307,15 +307,13 @@ def _unmarked(text: str) -> str:
     several words, and whatever is closed somewhere, in angles or in brackets. `<num>` alone is a placeholder."""
     import re
 
-    ends = re.findall(r"<\s{0,4}/\s{0,4}([a-z][\w-]{0,60})|\[/([a-z][\w-]{0,60})\]", text.lower())
-    closed = {name for pair in ends for name in pair if name}
+    closed = {*re.findall(r"[<\[]\s{0,4}/\s{0,4}([a-z][\w-]{0,60})", text.lower())}
 
     def mark(found: re.Match[str]) -> str:
         name = (found["name"] or found["word"] or "").lower()
         is_placeholder = not (found["slash"] or found["word"] or "-" in name or "_" in name)
-        if name and name not in closed and (is_placeholder or found["word"]):
-            return found[0]
-        return found[0].replace("<", "‹").replace("[", "‹")
+        stays = name and name not in closed and (is_placeholder or found["word"])
+        return found[0] if stays else found[0].replace("<", "‹").replace("[", "‹")
 
     return _marks().sub(mark, text)
 

@@ -281,7 +281,7 @@ def _task_of_line(row: Mapping[str, Json], where: str) -> BenchTask:
     from {_MODULE} import {entry} as answer
 
     globals()[{entry!r}] = answer
-    check(answer)
+    check({entry})
 """
     grader = f"{_context(prompt, solution)}\n\n{test}\n\n\n{called}"
     _check_parses(grader, where)
