@@ -277,8 +277,7 @@ def top(home: str, project: str) -> list[Row]:
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
-    rows = [row for row in _select(home, where, tuple(values), project) if "lines" not in row]
-    found = [(standing.LessonStanding(row), row) for row in rows]
+    found = [(standing.LessonStanding(row), row) for row in _select(home, where, tuple(values), project)]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
     told = [(each, row) for each, row in found if not standing.unsaid(each)]

@@ -26,9 +26,20 @@ _NEWS, _AT_FAILURE, _PLAIN, _HABIT = range(4)
 class LessonStanding:
     """Traits on which the place of a lesson depends, of its row. `is_habit`: it says that the project silences a check;
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
-    it renames what only one session met."""
+    it renames what only one session met; `is_table`: it holds a line for each of many names."""
 
-    __slots__ = ("_row", "is_habit", "is_one_off", "known", "says_itself", "silences", "tried", "worked", "worth")
+    __slots__ = (
+        "_row",
+        "is_habit",
+        "is_one_off",
+        "is_table",
+        "known",
+        "says_itself",
+        "silences",
+        "tried",
+        "worked",
+        "worth",
+    )
 
     def __init__(self, row: Mapping[str, Json]) -> None:
         self.tried, self.worked = _whole(row, "tried"), _whole(row, "worked")
@@ -45,6 +56,7 @@ class LessonStanding:
         forms = remedies[0] if remedies else []
         renames = any(form.startswith("instead ") for form in forms)
         self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not asked
+        self.is_table = "lines" in row
         self._row = row
 
     @property
@@ -77,7 +89,7 @@ def place(each: LessonStanding) -> tuple[int, int, float, int]:
     proven = not each.tried or (each.worked or each.tried) >= PROVEN_SESSIONS
     usual = not each.worked or 2 * each.worked >= each.tried
     lacks = (not proven or not usual) + each.is_explained
-    return _AT_FAILURE if each.is_one_off and tier == _NEWS else tier, lacks, -each.worth, each.tried
+    return _AT_FAILURE if (each.is_one_off or each.is_table) and tier == _NEWS else tier, lacks, -each.worth, each.tried
 
 
 def unsaid(each: LessonStanding) -> str:
@@ -87,6 +99,8 @@ def unsaid(each: LessonStanding) -> str:
         return "the failing tool says as much"
     if each.known:
         return "whoever knows the tool knows it"
+    if each.is_table:
+        return "it says of each name where it is imported from: told where that name is missing"
     return "it is about a name that one session met: told where that very name fails" if each.is_one_off else ""
 
 

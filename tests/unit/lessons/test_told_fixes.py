@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from ratchet.lessons.lessons import by_merit
@@ -359,12 +357,15 @@ def test_how_a_rule_reshapes_code_is_told_after_two_fixes_of_one_session_and_a_n
     assert state("suppress nolint:nilerr", "nilerr") == "candidate"
 
 
-@pytest.mark.parametrize(("along", "state"), [(("a", "b"), "active"), (("a",), "candidate"), (("s", "a"), "candidate")])
+@pytest.mark.parametrize(
+    ("own", "along", "state"),
+    [("st", "a", "active"), ("stu", "", "active"), ("st", "s", "candidate"), ("s", "abc", "candidate")],
+)
 def test_what_a_project_silences_with_a_reason_is_its_way_wherever_its_edits_do_so(
-    along: Sequence[str], state: LessonState
+    own: str, along: str, state: LessonState
 ) -> None:
     form = "suppress nolint:nilerr"
-    seen = [Seen(session="s", at=9.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))]
+    seen = [Seen(session=each, at=9.0, fixed=True, forms=frozenset((form,)), added=("b",)) for each in own]
     verdict = judged("nilerr", seen, {form: [(1.0, name) for name in along]})
     assert verdict is not None
     assert verdict.state == state

@@ -27,7 +27,7 @@ _SECOND_SHARE = 0.25
 _ONCE_FIXES = 2
 _ONCE_SHARE = 0.8
 # Sessions in which a project switched a rule off at a place, with a reason, before that is its way, whether a finding
-# made it do so or it was written along.
+# made it do so or it was written along; for this very finding in `PROVEN_SESSIONS` of them.
 _WAY_SESSIONS = 3
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
@@ -254,7 +254,7 @@ def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSe
     told."""
     if not form.startswith(("suppress ", "silence ")):
         return True
-    return len(sessions | ways.get(form, frozenset())) >= _WAY_SESSIONS
+    return len(sessions) >= PROVEN_SESSIONS and len(sessions | ways.get(form, frozenset())) >= _WAY_SESSIONS
 
 
 def _is_another_name(missing: str, value: str) -> bool:
