@@ -111,8 +111,8 @@ def _some(
         return
     state = shown[0].state
     of, news = (sum(each.state == state for each in among) for among in (lessons, known))
-    silent = f"; {of - news} more repeat one, the failing tool, or one session's names" if of > news else ""
-    rest = f" (the first {len(shown)} of {news}{silent}; all: ratchet lessons list --state {state})"
+    silent = f"; {of - news} more say the same, or are told only where they fail" if of > news else ""
+    rest = f" (the first {len(shown)} of {news}{silent}: ratchet lessons list --state {state})"
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
     for each in shown:
         advised(out, each)
