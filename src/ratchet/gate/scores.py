@@ -353,7 +353,7 @@ class ScoreGate:
 
     def _evidence(self, held: _Runs, standing: _Runs) -> float:
         """The e-value of a gain, less what the version's failed runs say against it."""
-        if held.found is None:
+        if held.found is None or not held.found.squares:
             return 1.0
         return wealth(log_evidence(held.found) - log_doubt(held.attempts(), standing.attempts()))
 
