@@ -10,7 +10,7 @@ from ratchet.lessons.tool_names import in_words_of, worded
 from ratchet.records import Row
 
 ROLES = {"shell", "read", "edit", "write", "search"}
-CLIENTS = registry.names(registry.CLIENTS)
+CLIENTS = [name for name in registry.names(registry.CLIENTS) if registry.client(name).tools]  # aider calls none
 
 
 def told(client: str, text: str, own: str = "") -> str:

@@ -170,6 +170,7 @@ def test_a_skill_whose_lesson_is_gone_hides_no_other(runtime: Runtime, tmp_path:
 
 
 CANARY = "zebrafish"
+MISSING = f"ModuleNotFoundError: No module named '{CANARY}'"
 REMOTE = f"To github.com:dev/{CANARY}.git\n * [new branch] topic"
 
 
@@ -181,9 +182,10 @@ def watched(tmp_path: Path, runtime: Runtime) -> tuple[str, ...]:
     for number, session in enumerate(sessions):
         calls = [
             words(f"push the {CANARY} branch, never with force", 39),
-            *shell(f"p{number}", "git push", PUSH.replace("topic", CANARY), 40, failed=True),
-            *shell(f"q{number}", f"git push --set-upstream origin {CANARY}", REMOTE, 42),
-            *shell(f"r{number}", f"./{CANARY} check", f"{CANARY}: no such rule", 44, failed=True),
+            *shell(f"p{number}", "pytest -q", MISSING, 40, failed=True),
+            *shell(f"q{number}", "uv run pytest -q", f"3 passed of {CANARY}", 42),
+            *shell(f"s{number}", f"git push --set-upstream origin {CANARY}", REMOTE, 44),
+            *shell(f"r{number}", f"./{CANARY} check", f"{CANARY}: no such rule", 46, failed=True),
         ]
         rows = [{**each, "sessionId": session, "cwd": folder, "uuid": f"{each['uuid']}-{session}"} for each in calls]
         lines(tmp_path / f"{number}.jsonl", [*rows, {"sessionId": session, "type": "odd"}])
@@ -195,7 +197,7 @@ def watched(tmp_path: Path, runtime: Runtime) -> tuple[str, ...]:
     environ = {"HOME": str(tmp_path / "user"), "PATH": os.environ["PATH"]}
     for event, more in (
         ("SessionStart", {}),
-        ("PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "git push"}, "error": PUSH}),
+        ("PostToolUseFailure", {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "error": MISSING}),
     ):
         said = {"session_id": sessions[0], "cwd": folder, "hook_event_name": event, "tool_use_id": "toolu_01", **more}
         command = hook_entries.command(event, home=runtime.home, environ=environ)
@@ -244,8 +246,8 @@ def test_what_others_share_of_a_project_stays(tmp_path: Path) -> None:
         assert (done.left, done.traces) == ({}, ())
         assert runtime.store.find("remotes").rows
         told = [each.read_text() for each in (runtime.home / "hook" / "facts").iterdir()]
-        assert ["git push" in each for each in told] == [True]
-        assert len(recent(runtime.store.get("recents", "claude-code") or {})) == 9
+        assert ["pytest" in each for each in told] == [True]
+        assert len(recent(runtime.store.get("recents", "claude-code") or {})) == 12
 
 
 def test_another_session_that_speaks_of_a_forgotten_one_is_named(runtime: Runtime, tmp_path: Path) -> None:
