@@ -88,7 +88,7 @@ def test_real_histories_teach_the_push_and_no_lesson_of_theirs_switches_a_check_
     assert not [each for each in offered if "--no-verify" in each.text + each.example]
     assert not [each for each in offered if "git add -f" in each.text + each.example]
     assert sum(each.state == "active" for each in offered) >= 10
-    assert all(len(each.text) <= 1_000 for each in offered)
+    assert all(len(each.text) <= 1_000 or each.unsaid for each in offered)  # a table is told a few lines at a time
     store.close()
 
 

@@ -92,8 +92,8 @@ class PatchGrounds:
             changed = f"{self.turned} of {self.healthy} answers near those of tests that pass"
             yield f"the case that it adds changes {changed} (say in a test where it begins)"
         if self.share < _SHARE:
-            others = _count(self.rivals, "other patch", "other patches")
-            yield f"{others} that answer otherwise pass, too (say in a test which is meant)"
+            one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"
+            yield f"{_count(self.rivals, one, more)}, too (say in a test which is meant)"
         elif self.split > _SPLIT:
             other = f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise"
             yield f"{other}; no test decides (say in one which is meant)"
