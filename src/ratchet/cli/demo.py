@@ -11,6 +11,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from ratchet.cli import demo_heal, shapes, show, show_learned, show_patterns
 from ratchet.cli.terminal import Console, Styled
@@ -21,6 +22,10 @@ from ratchet.runtime import Runtime
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
 PROJECT = "/home/dev/shop"
 _SHOWN = 3  # patterns: a step fits a screen
+_TERMS = (
+    "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one where the "
+    "error itself names what was wrong."
+)
 TEST = "pytest tests/test_gift_cards.py"
 
 
@@ -51,11 +56,8 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         learned = runtime.learn([HISTORY])
         if not quiet:
             show_learned.learned(learned, following=False)
-        show.row(
-            out, "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one"
-        )
-        show.row(out, "where the error itself names what was wrong.")
-        show.row(out, standing.HABIT)
+        for line in wrap(f"{_TERMS} {standing.HABIT}", 100):
+            show.row(out, line)
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()
         if not quiet:
