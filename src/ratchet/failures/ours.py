@@ -14,26 +14,25 @@ from ratchet.failures.programs import NOISE
 NAME = "ratchet"
 _TOOL = re.compile(r"(?:mcp[_.:-]{1,2})?ratchet(?:[_.:/-]{1,2}|$)", re.IGNORECASE)
 _BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)", re.DOTALL)
-_PROGRAM = re.compile(
-    r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])"
-)  # the command, or the distribution as `uvx` and `pipx` name it
+_PROGRAM = re.compile(r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])")  # the command, or what `uvx` and `pipx` call it
 # Our commands: behind our name they are ours, whatever carries them there (a container, another machine, a wrapper).
 COMMANDS = frozenset(
     (
+        *("ab", "backtest", "bench", "classify", "compact", "compare", "demo", "doctor", "episodes", "evolve"),
         *(
-            "ab",
-            "backtest",
-            "bench",
-            "classify",
-            "compact",
-            "compare",
-            "demo",
-            "doctor",
-            "episodes",
-            "evolve",
             "forget",
+            "gate",
+            "health",
+            "hook",
+            "init",
+            "install",
+            "learn",
+            "lessons",
+            "loop",
+            "mcp",
+            "migrate",
+            "models",
         ),
-        *("gate", "health", "hook", "init", "install", "learn", "lessons", "loop", "mcp", "migrate", "models"),
         *("patterns", "predict", "proposals", "pulse", "recall", "record", "report", "run", "sandbox", "serve"),
         *("services", "sessions", "settings", "token", "trials", "uninstall", "version", "watch-dir"),
     )
@@ -43,7 +42,6 @@ _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")
 _WINDOWS_PATH = re.compile(r"[\w.:-]*\\(?:[\w.-]+\\)*(?=ratchet(?:\.exe|\.cmd)?\s)")
 # A program in Python that imports us prints what we tell it.
 _IMPORTS = re.compile(r"\bpy(?:thon)?[\d.]{0,5}\b[\s\S]{0,200}?(?:-c\s|<<)[\s\S]{0,2000}?\b(?:import|from) ratchet\b")
-_CARRIED_WITHIN = 16  # words in which the options and the name of the place stand
 # How our command line tells of a failure, and what a shell or an interpreter says where it is not there.
 _TOLD = re.compile(
     r"^(?:ratchet: |Usage: (?:python -m )?ratchet\b|Error: No such (?:option|command)"

@@ -27,7 +27,8 @@ _REACHES = re.compile(
 _OVERRIDES = frozenset(
     ("-c", "-o", "-X", "-D", "-P", "-e", "--config", "--option", "-Z", "--set", "-W", "-A", "--eval", "--exec")
 )
-_PREFIXES = frozenset(programs.WRAPPERS) - {"npx", "bunx", "pnpx", "uvx", "pipx", "direnv", "command"}
+_FETCHERS = frozenset(("npx", "bunx", "pnpx", "uvx", "pipx"))  # run what a registry has under that name
+_PREFIXES = frozenset(programs.WRAPPERS) - _FETCHERS - {"direnv", "command"}
 # Commands that only restore what the project itself names: its lock file, its own build, its own tasks.
 _RESTORES = re.compile(
     r"(?:(?:npm|pnpm|yarn|bun|bundle|poetry|pdm|composer|pip|pre-commit|mise|asdf) (?:install|i|ci|sync)|yarn|npm ci"
@@ -41,7 +42,6 @@ _BUILDS = re.compile(
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
 )
-_FETCHERS = frozenset(("npx", "bunx", "pnpx", "uvx", "pipx"))  # run what a registry has under that name
 _LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|find|grep|rg|git (?:status|log|diff|show|branch))$")
 _ACTS = re.compile(
     r"-(?:exec(?:dir)?|ok(?:dir)?|delete|fprint\w*|fls)|--pre(?:=.*)?"
@@ -55,18 +55,8 @@ _OPENS = re.compile(
 _ADMINISTERS = frozenset(
     (
         *("systemctl", "service", "launchctl", "iptables", "nft", "ufw", "sysctl", "mount", "crontab", "setcap"),
-        *(
-            "useradd",
-            "usermod",
-            "passwd",
-            "visudo",
-            "sc",
-            "reg",
-            "netsh",
-            "setenforce",
-            "update-alternatives",
-            "modprobe",
-        ),
+        *("useradd", "usermod", "passwd", "visudo", "sc", "reg", "netsh", "setenforce", "modprobe"),
+        "update-alternatives",
     )
 )
 _SETS = re.compile(r"\b(?:config|set|settings?|policy|auth|login|trust)\b")
@@ -184,8 +174,8 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
         return ""
     if head in known.heads or words[0] in known.programs:
         return ""
-    own = words[0] in known.programs or (near is not None and near.raw.split()[0] == words[0])
-    if own and words[0] not in _FETCHERS and " " in head and not _SETS.search(head) and _named(head, said):
+    own = near is not None and near.raw.split()[0] == words[0] and words[0] not in _FETCHERS
+    if own and " " in head and not _SETS.search(head) and _named(head, said):
         return ""  # the error itself says to run it
     prefix = near is not None and words[-len(near.raw.split()) :] == near.raw.split()
     return f"runs {'it through ' if prefix else ''}`{head}`, which neither the error nor this project's runs name"
