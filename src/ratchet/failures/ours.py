@@ -17,25 +17,11 @@ _BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)",
 _PROGRAM = re.compile(r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])")  # the command, or what `uvx` and `pipx` call it
 # Our commands: behind our name they are ours, whatever carries them there (a container, another machine, a wrapper).
 COMMANDS = frozenset(
-    (
-        *("ab", "backtest", "bench", "classify", "compact", "compare", "demo", "doctor", "episodes", "evolve"),
-        *(
-            "forget",
-            "gate",
-            "health",
-            "hook",
-            "init",
-            "install",
-            "learn",
-            "lessons",
-            "loop",
-            "mcp",
-            "migrate",
-            "models",
-        ),
-        *("patterns", "predict", "proposals", "pulse", "recall", "record", "report", "run", "sandbox", "serve"),
-        *("services", "sessions", "settings", "token", "trials", "uninstall", "version", "watch-dir"),
-    )
+    """
+    ab backtest bench classify compact compare demo doctor episodes evolve forget gate health hook init install learn
+    lessons loop mcp migrate models patterns predict proposals pulse recall record report run sandbox serve services
+    sessions settings token trials uninstall version watch-dir
+    """.split()  # noqa: SIM905
 )
 _DATABASES = frozenset(("sqlite3", "litecli", "datasette", "duckdb"))
 _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")

@@ -23,7 +23,8 @@ class AiderClient(Client):
     notes = (
         (
             "aider reads what was learnt when it starts, from a file of notes; a failing step tells it nothing. This "
-            "was built from its documentation and was never seen to work; `ratchet learn .aider.chat.history.md` learns"
+            "was built from its documentation and was never seen to work. Its own history is read by "
+            "`ratchet learn .aider.chat.history.md`"
         ),
     )
 
