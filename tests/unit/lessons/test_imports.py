@@ -46,6 +46,8 @@ TOLD = 'Import `cart` from `"shop.io/shop/cart"` (so in 2 of 2 sessions).'
         ("a.rs", "use shop::{cart, Pay};", {"cart": "shop::{cart, Pay}", "Pay": "shop::{cart, Pay}"}),
         ("A.java", "import shop.cart.Cart;", {"Cart": "shop.cart.Cart"}),
         ("a.ex", "  alias Shop.Cart", {"Cart": "Shop.Cart"}),
+        ("a.exs", "  import Shop.CartCase", {}),  # it brings functions
+        ("A.kt", "import shop.cart.Cart", {"Cart": "shop.cart.Cart"}),
         ("a.go", "\tcart := shop.New()", {}),
         ("shop.rb", '  license "MIT"', {}),
         ("README", '"shop.io/shop/cart"', {}),

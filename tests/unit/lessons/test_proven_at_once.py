@@ -78,14 +78,28 @@ def test_options_that_were_added_are_one_lesson_whatever_the_command_was_run_on(
         return [shell(f"go test {where}", error), shell(f"go test -tags=slow {where}")]
 
     ran = [[shell(f"go test -tags=slow ./{name}")] for name in ("a", "b", "c")]
-    assert learnt(store, *ran, tagged("./cart")) == []
-    store.close()
-    store = open_store(tmp_path / "again")
     (lesson,) = learnt(store, *ran, tagged("./cart"), tagged("./bill -run TestSum"))
     assert lesson.text.startswith("Add `-tags=slow` to `go test`, as in `go test -tags=slow ./")
     held = store.get("lessons", lesson.id) or {}
     assert answers(held, message=error, tool="Bash", asked="go test ./x")
     assert not answers(held, message=error, tool="Bash", asked="go vet ./x")
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("could not open a new TTY: open /dev/tty: device not configured", 1),
+        ("Flags:\n  --json  as JSON\ndial tcp 10.0.0.1:443: i/o timeout", 0),  # that passes by itself
+        ("could not open a new TTY\nFAIL", 1),
+    ],
+)
+def test_one_option_more_and_nothing_else_is_a_trial_of_its_own(tmp_path: Path, error: str, told: int) -> None:
+    store = open_store(tmp_path)
+    ran = [[shell(f"shopctl ls {name} --json")] for name in ("a", "b", "c")]
+    other = [shell("shopctl pay x", "FAIL"), shell("shopctl due"), shell("shopctl pay x")]  # `FAIL` says no cause
+    found = learnt(store, *ran, other, [shell("shopctl ls x", error), shell("shopctl ls x --json")])
+    assert [each.text[:28] for each in found] == ["Add `--json` to `shopctl ls`"] * told
     store.close()
 
 

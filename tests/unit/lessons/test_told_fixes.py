@@ -124,6 +124,26 @@ def test_a_new_constant_in_the_literals_place_is_a_name_for_it() -> None:
     assert "put a name for the literal" in found.forms
 
 
+def test_names_that_a_project_has_for_literals_are_no_words_of_a_tool() -> None:
+    message = "string `user` has 3 occurrences, make it a constant (goconst)"
+
+    def seen(old: str, new: str, session: str) -> Seen:
+        form = frozenset(("put a name for the literal",))
+        at = float(ord(session))
+        return Seen(session=session, at=at, fixed=True, forms=form, message=message, removed=(old,), added=(new,))
+
+    where = 'if role == "{}" || kind(role) == "{}" {{'
+    fixes = [seen(where.format("user", "text"), "if role == roleUser || kind(role) == kinds.Text {", "a")]
+    verdict = judged("goconst", [*fixes, seen('\towner := "Shop Inc"', "\towner := company", "b")])
+    assert verdict is not None
+    assert not verdict.says_itself
+    names = '`roleUser` for `"user"`, `kinds.Text` for `"text"`, `company` for `"Shop Inc"`'
+    assert verdict.text.endswith(f"\nNames that there are: {names}.")
+    verdict = judged("goconst", [seen('see("user")', 'who := "user"; see(who)', name) for name in ("a", "b")])
+    assert verdict is not None
+    assert verdict.says_itself  # a variable of one place
+
+
 @pytest.mark.parametrize(
     ("old", "new", "form"),
     [
@@ -359,7 +379,14 @@ def test_how_a_rule_reshapes_code_is_told_after_two_fixes_of_one_session_and_a_n
 
 @pytest.mark.parametrize(
     ("own", "along", "state"),
-    [("st", "a", "active"), ("stu", "", "active"), ("st", "s", "candidate"), ("s", "abc", "candidate")],
+    [
+        ("st", "a", "active"),
+        ("stu", "", "active"),
+        ("st", "s", "candidate"),
+        ("s", "abc", "candidate"),
+        ("ss", "abc", "active"),  # two findings of the rule
+        ("ss", "a", "candidate"),
+    ],
 )
 def test_what_a_project_silences_with_a_reason_is_its_way_wherever_its_edits_do_so(
     own: str, along: str, state: LessonState

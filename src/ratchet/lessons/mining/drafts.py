@@ -78,7 +78,8 @@ def draft(
     else:
         form = group.removeprefix("step ").partition(" \0")[0]
         keys = _keys(seen)
-        rivals = [each for each in others if each.id not in {one.id for one in own}]
+        known = {each.id for each in own}
+        rivals = [each for each in others if each.id not in known and not set(keys).isdisjoint(each.keys)]
         verdict = judged_step(
             form, map(_step_seen, [*seen, *rivals]), _plain(form, seen, ran), held_back=_held_back(seen, ran.vouched)
         )

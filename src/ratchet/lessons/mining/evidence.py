@@ -27,7 +27,7 @@ _SECOND_SHARE = 0.25
 _ONCE_FIXES = 2
 _ONCE_SHARE = 0.8
 # Sessions in which a project switched a rule off at a place, with a reason, before that is its way, whether a finding
-# made it do so or it was written along; for this very finding in `PROVEN_SESSIONS` of them.
+# made it do so or it was written along; for this very finding in `PROVEN_SESSIONS` of them, or `_ONCE_FIXES` times.
 _WAY_SESSIONS = 3
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
@@ -200,12 +200,16 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
             counts[form] += 1
             sessions.setdefault(form, set()).add(each.session)
     known = ways or {}
+    once = {form for form in counts if counts[form] >= max(_ONCE_FIXES, _ONCE_SHARE * total) and names_rule(key)}
     able = [
         form
         for form in counts
-        if _enough(key, form, counts[form], counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
+        if (
+            (form in once and shapes(form))
+            or _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
+        )
         and _is_own(key, form)
-        and (ways is None or _is_way(form, sessions[form], known))
+        and (ways is None or _is_way(form, sessions[form], known, often=form in once))
     ]
     if not able:
         return frozenset()
@@ -225,7 +229,7 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
     return frozenset(together | {best})
 
 
-def _enough(key: str, form: str, fixes: int, share: float, sessions: int, *, proven: bool) -> bool:
+def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -> bool:
     missing = name_in(key)
     if missing and form.startswith(("import ", "instead ")):
         kind, _, value = form.partition(" ")
@@ -238,8 +242,6 @@ def _enough(key: str, form: str, fixes: int, share: float, sessions: int, *, pro
         return share >= least
     if form.startswith(("suppress ", "silence ")):
         return share >= least  # and it is the project's way
-    if fixes >= _ONCE_FIXES and share >= _ONCE_SHARE and names_rule(key) and shapes(form):
-        return True
     return share >= least and sessions >= (_LOOSE_SESSIONS if loose and share < _ONCE_SHARE else PROVEN_SESSIONS)
 
 
@@ -249,12 +251,12 @@ def _is_own(key: str, form: str) -> bool:
     return not form.startswith("suppress ") or f":{form.rpartition(':')[2]}:" in f":{key}:"
 
 
-def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSet[str]]) -> bool:
+def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSet[str]], *, often: bool) -> bool:
     """Tell whether a project switches a rule off often enough that this is its way; of any other fix, that it may be
     told."""
     if not form.startswith(("suppress ", "silence ")):
         return True
-    return len(sessions) >= PROVEN_SESSIONS and len(sessions | ways.get(form, frozenset())) >= _WAY_SESSIONS
+    return (often or len(sessions) >= PROVEN_SESSIONS) and len(sessions | ways.get(form, frozenset())) >= _WAY_SESSIONS
 
 
 def _is_another_name(missing: str, value: str) -> bool:

@@ -9,7 +9,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.hunk_lines import cut
-from ratchet.lessons.mining.hunks import SHORTER, SWAPS, imports, strong
+from ratchet.lessons.mining.hunks import CONSTANT, LITERAL, NAMED, SHORTER, SWAPS, imports, strong
 
 if TYPE_CHECKING:
     from ratchet.lessons.mining.evidence import Seen
@@ -30,7 +30,7 @@ PHRASES: Mapping[str, str] = {
     "change the signature": "changing the function's signature",
     "change a literal": "another text in the literal's place",
     "extract a function": "splitting it: a part becomes a function (a helper) of its own",
-    "put a name for the literal": "a named constant in the literal's place",
+    NAMED: "a named constant in the literal's place",
     "define a const": "a named constant",
     "check the error": "checking the error",
     SHORTER: "the short name in the long one's place, with an alias or import at the top",
@@ -38,7 +38,7 @@ PHRASES: Mapping[str, str] = {
 _TOLD = {
     SHORTER: ["shorten"],
     "extract a function": ["extract", "split"],
-    "put a name for the literal": ["literal", "const"],
+    NAMED: ["literal", "const"],
     "change the signature": ["signature"],
     "change a literal": ["literal"],
     "check the error": ["check"],
@@ -85,7 +85,37 @@ def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
         said.append(f"{other} {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
+    said += [named for forms in told if (named := _named_so_far(forms, ended))]
     return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
+
+
+def _named_so_far(forms: frozenset[str], ended: Sequence[Seen]) -> str:
+    """Say which names the project has for literals: no message of a tool does; "" where none is known."""
+    if NAMED not in forms:
+        return ""
+    known = sorted(ended, key=lambda each: (each.at, each.added))
+    given = {literal: name for each in known for literal, name in _names_given(each.removed, each.added)}
+    told = [f"`{name}` for {_quoted(literal)}" for literal, name in [*given.items()][-_NAMES:]]
+    return f"Names that there are: {', '.join(told)}." if told else ""
+
+
+_NAMES = 8
+
+
+def _names_given(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
+    """(literal, name) of each constant that a hunk defines, or puts in the literal's place; none of a variable."""
+    found = []
+    local = {line.split()[0] for line in added if ":=" in line}
+    for line in added:
+        made = CONSTANT.match(line)
+        if made is not None and (literal := LITERAL.search(line)) is not None:
+            found.append((literal.group(), made[1]))
+    for old, new in zip(removed, added, strict=False):
+        literals = LITERAL.findall(old)
+        rest = map(re.escape, LITERAL.split(old))
+        match = re.fullmatch(r"([\w.]*[A-Za-z_]\w{2,}|\"[^\"]*\"|'[^']*')".join(rest), new) if literals else None
+        found += [(was, now) for was, now in zip(literals, match.groups(), strict=True) if was != now] if match else []
+    return [(literal, name) for literal, name in found if name[0] not in "\"'" and name not in local]
 
 
 _INSTRUCTIONS: Mapping[str, str] = {
@@ -93,7 +123,7 @@ _INSTRUCTIONS: Mapping[str, str] = {
     "change the signature": "Change the function's signature, and its callers",
     "change a literal": "Put another text in the literal's place",
     "extract a function": "Split it: make a part a function (a helper) of its own",
-    "put a name for the literal": "Put a named constant in the literal's place",
+    NAMED: "Put a named constant in the literal's place",
     "define a const": "Define a named constant",
     "check the error": "Check the error",
     SHORTER: "Use the short name in the long one's place, with an alias or import at the top",
@@ -220,6 +250,8 @@ _IN_LANGUAGE = re.compile(r"import [a-z0-9_]+")  # a bare name: the language bri
 
 def says_itself(forms: frozenset[str], ended: Sequence[Seen]) -> bool:
     """Tell whether the tool's own message tells the fix: then telling it again at the failure is noise."""
+    if _named_so_far(forms, ended):
+        return False
     messages = [each.message for each in ended if each.message]
     others = [form.partition(" ")[2].lstrip(".") for form in forms if form.startswith("instead ")]
     if others:  # "did you mean `Carts`?"

@@ -62,11 +62,11 @@ _IMPORT = re.compile(
     r"|require\s+['\"](?P<rb>[\w/.-]+)['\"]"
     r"|(?:alias|require|use)\s+(?P<ex>[A-Z][\w.]+))\s*$"
 )
-_LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.){2,80}\"|'[^'\\\n]{2,80}'")
+LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.){2,80}\"|'[^'\\\n]{2,80}'")
 _DEFINES = re.compile(
     r"^\s*(?:export )?(?:async )?(?:func|def|defp|function|fn|pub fn)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)"
 )
-_CONSTANT = re.compile(r"^\s*(?:const\s+)?([A-Za-z_]\w*)(?:\s+\w+)?\s*(?::=|=)\s*(?:\"[^\"]*\"|'[^']*'|\d+)$")
+CONSTANT = re.compile(r"^\s*(?:const\s+)?([A-Za-z_]\w*)(?:\s+\w+)?\s*(?::=|=)\s*(?:\"[^\"]*\"|'[^']*'|\d+)$")
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
     if not found.path:
         if len(found.source) > 8 and any(found.source.strip() in line for line in hunk.removed):
             return _LINE_POINTS
-        literal = max(_LITERAL.findall(found.message), key=len, default="")
+        literal = max(LITERAL.findall(found.message), key=len, default="")
         return 1 if len(literal) > 5 and any(literal[1:-1] in line for line in hunk.removed) else 0
     score = len(words & hunk.words)
     quoted = found.source.strip()
@@ -203,6 +203,7 @@ def imports(lines: Sequence[str]) -> list[str]:
 
 
 SHORTER = "shorten a name"
+NAMED = "put a name for the literal"
 SWAPS = ("swap ", "put in ", "leave out ")
 """Beginnings of features that name tokens."""
 
@@ -289,15 +290,15 @@ def _gained(pattern: re.Pattern[str], old: str, new: str) -> list[str]:
 def _reshaped(hunk: Hunk, old: str, new: str, said: str) -> set[str]:
     """Name what a hunk did to what stood there: a literal became a name, a name another one, code a function."""
     found: set[str] = set()
-    gone = set(_LITERAL.findall(old)) - set(_LITERAL.findall(new))
-    fewer = len(_LITERAL.findall(new)) < len(_LITERAL.findall(old))
+    gone = set(LITERAL.findall(old)) - set(LITERAL.findall(new))
+    fewer = len(LITERAL.findall(new)) < len(LITERAL.findall(old))
     if fewer and any(literal[1:-1] in said for literal in gone):
         names = set(re.findall(r"\b[A-Za-z_]\w{3,}\b", new)) - set(re.findall(r"\b[A-Za-z_]\w{3,}\b", old))
         if names and len(hunk.added) <= len(hunk.removed):
-            found.add("put a name for the literal")
+            found.add(NAMED)
     if _named_literal(hunk, old):
-        found.add("put a name for the literal")
-    if any(_CONSTANT.match(line) for line in hunk.added) and "const" in new:
+        found.add(NAMED)
+    if any(CONSTANT.match(line) for line in hunk.added) and "const" in new:
         found.add("define a const")
     if len(defined(hunk.added) - defined(hunk.removed)) > len(defined(hunk.removed) - defined(hunk.added)):
         found.add("extract a function")
@@ -355,14 +356,14 @@ def _resigned(hunk: Hunk) -> bool:
 
 def _other_literal(old: str, new: str) -> bool:
     """Tell whether nothing but the texts in quotes changed."""
-    return old != new and _LITERAL.sub('""', old) == _LITERAL.sub('""', new)
+    return old != new and LITERAL.sub('""', old) == LITERAL.sub('""', new)
 
 
 def _named_literal(hunk: Hunk, old: str) -> bool:
     """Tell whether a literal that stood there was given a name, which stands in its place now."""
     for line in hunk.added:
-        made = _CONSTANT.match(line)
-        literal = _LITERAL.search(line) if made is not None else None
+        made = CONSTANT.match(line)
+        literal = LITERAL.search(line) if made is not None else None
         if made is not None and literal is not None and literal.group() in old:
             return any(re.search(rf"\b{made[1]}\b", each) for each in hunk.added if each != line)
     return False

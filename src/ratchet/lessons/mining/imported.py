@@ -47,16 +47,19 @@ class ImportSource:
 def brought(hunk: Hunk) -> Iterable[tuple[str, str]]:
     """(key, module) of each name that an edit newly imports."""
     old = {line.strip() for line in hunk.removed}
+    python, elixir = hunk.path.endswith((".py", ".pyi")), hunk.path.endswith((".ex", ".exs"))
     for line in hunk.added:
         module = next(iter(imports([line])), "") if line.strip() not in old else ""
-        for name in _names(line, module) if module and not _BESIDE.match(module) else ():
+        if not module or _BESIDE.match(module) or (elixir and line.split()[0] in ("import", "use")):
+            continue  # the last brings functions, of no name that stands in the line
+        for name in _names(line, module, first=python):
             key = import_key(name, hunk.path)
             if key and (key.startswith(_GO) or not _GRAMMAR.isdisjoint(line.split())):
                 yield key, module
 
 
-def _names(line: str, module: str) -> list[str]:
-    """The names that a line gives to what it imports, else the last part of the module's (Python: the first)."""
+def _names(line: str, module: str, *, first: bool) -> list[str]:
+    """The names that a line gives to what it imports, else the last part of the module's (Python: the `first`)."""
     listed = _BRACES.search(module)
     given = listed[1] if listed is not None else line.replace(module, " ", 1)
     names = [word for word in _WORD.findall(given) if word not in _GRAMMAR]
@@ -65,7 +68,7 @@ def _names(line: str, module: str) -> list[str]:
     parts = [part for part in _PARTS.split(module) if part and not _VERSION.fullmatch(part)]
     if not parts:
         return []
-    return parts[:1] if line.split()[0] == "import" and line.rstrip()[-1:] not in ";\"'" else parts[-1:]
+    return parts[:1] if first and line.split()[0] == "import" else parts[-1:]
 
 
 ImportUses: TypeAlias = Mapping[str, Sequence[tuple[float, str, str]]]

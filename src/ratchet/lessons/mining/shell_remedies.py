@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import missing_program, other_program
@@ -114,7 +115,8 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
         form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
         return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
     options = _only_options(was, piece)
-    if not options or acts or any(each.path for each in failed.findings):
+    by_itself = KINDS.get(failed.kind, (False,))[0]
+    if not options or acts or by_itself or any(each.path for each in failed.findings):
         return None
     told = " ".join(options)
     text = f"Add `{told}` to `{was.head}`, as in `{' '.join(piece.plain.split())[:120]}`."

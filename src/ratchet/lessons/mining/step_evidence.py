@@ -14,7 +14,8 @@ _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where t
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
 _STALE_SESSIONS = 4  # sessions in which the plain step works again before they can speak against a lesson
 _NAMED = frozenset(("place", "flag", "form", "made", "through", "never", "wait"))
-# The error says what was wrong, and without that the very step worked: a second sighting would say nothing more.
+# The error says what was wrong, and without that the very step worked, or nothing but one option more let it work: a
+# second sighting would say nothing more.
 _PROVEN_AT_ONCE = (
     "place",
     "form ",
@@ -24,6 +25,7 @@ _PROVEN_AT_ONCE = (
     "without ",
     "absent ",
     "value ",
+    "adds ",
     "Leave out the ",
 )  # beginnings of a form
 _ONE_SLOT = frozenset(("fields", "through", "program"))  # of several values the newest one is the right one
