@@ -90,12 +90,15 @@ def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
     last: dict[tuple[str, str, str], int] = {}
     for row in rows:
         day, project = whole_in(row, "hour") // HOURS, text_in(row, "project")
+        steps = {**row, "calls": row.get("steps")}
         for thing, name_of in (_FOUND if row.get("finding") else _NAMES).items():
             if (by and by != thing) or not (name := name_of(row)):
                 continue
             key = (thing, day, name, project)
-            counted = row if thing == "command" or thing in _FOUND else {**row, "calls": row.get("steps")}
-            add_fact(found.setdefault(key, dict(zip(TABLES["fact_days"].key, key, strict=True))), counted)
+            held = found.get(key)
+            if held is None:
+                held = found[key] = dict(zip(TABLES["fact_days"].key, key, strict=True))
+            add_fact(held, row if thing == "command" or thing in _FOUND else steps)
             if row.get("session"):
                 last[thing, name, project] = max(day, last.get((thing, name, project), day))
     for (thing, name, project), day in last.items():

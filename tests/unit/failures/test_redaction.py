@@ -443,6 +443,7 @@ def test_a_digest_header_keeps_none_of_its_parts() -> None:
         "curl -u bob:1%s https://x",
         "sqlplus scott/%s@orcl",
         "sqlplus -s scott/%s@//db.example.com:1521/orcl @x.sql",
+        "@@ 12 12\n+ sqlplus scott/%s@orcl\n@@ 20 20\n- x",
         "sqlplus scott/%s",
         "jdbc:oracle:thin:scott/%s@db:1521:orcl",
         "exp userid=scott/%s@orcl file=x.dmp",

@@ -60,10 +60,12 @@ def _as_diff(text: str) -> str:
         from ratchet.failures.redaction.diffs import apart, new_side, together
 
         # A line of a diff is read without what the diff says of it, then without the lines it replaces, then as it is.
+        clean = ""
         for side in (apart, new_side):
             signs, bare = side(text)
-            hidden = _settled(bare)
+            hidden = bare if bare == clean else _settled(bare)
             text = text if hidden == bare else together(signs, bare, hidden)
+            clean = hidden
     return _settled(text)
 
 

@@ -29,8 +29,8 @@ def split_of(usage: Row) -> TokenSplit:
     given = _whole(usage, "input_tokens", "input", "prompt_tokens", "promptTokenCount")
     within = _whole(usage, "cached_input_tokens", "cached", "cachedContentTokenCount")
     cache = fields.row(usage.get("cache"))  # opencode's
-    details = fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))
-    within = within or _whole(details, "cached_tokens")
+    if not within and (details := fields.row(fields.first(usage, ("input_tokens_details", "prompt_tokens_details")))):
+        within = _whole(details, "cached_tokens")
     stored = _whole(usage, "cache_creation_input_tokens", "cacheWrite") or _whole(cache, "write")
     return TokenSplit(
         given=max(given - within, 0),
@@ -57,10 +57,14 @@ def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -
             project=place.project,
             at=place.at,
             model=model,
-            step=ids.outcome_id(place.agent, place.session, call) if call else "",
+            step=_step(place, call),
             **split._asdict(),
         )
     ]
+
+
+def _step(place: Spot, call: str) -> str:
+    return ids.outcome_id(place.agent, place.session, call) if call else ""
 
 
 class Answers:
@@ -75,8 +79,11 @@ class Answers:
         call = _first_call(content)
         if self._last is not None and self._last[0] == key and self._last[1] == usage:
             held = self._last[2]
-            if place.at >= held.at and (held.step or not call):
-                return
+            step = held.step or _step(place, call)
+            if place.at < held.at or step != held.step:
+                held = self._held[held.id] = replace(held, step=step, at=min(held.at, place.at))
+                self._last = key, usage, held
+            return
         for each in answered(usage, place, key=key, model=model, call=call):
             held_before = self._held.get(each.id)
             counted = self._held[each.id] = each if held_before is None else _larger(held_before, each)
@@ -112,4 +119,8 @@ def _size(each: MessageTokens) -> int:
 
 
 def _whole(usage: Row, *names: str) -> int:
-    return max(fields.whole(fields.first(usage, names)) or 0, 0)
+    for name in names:
+        value = usage.get(name)
+        if value is not None and value != "":
+            return max(fields.whole(value) or 0, 0)
+    return 0
