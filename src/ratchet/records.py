@@ -435,17 +435,14 @@ def text_in(row: Json | Mapping[str, Json], name: str) -> str:
 def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -> float:
     """The number under a name; `default` where there is none, or nothing to look in."""
     value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None
-    if type(value) is float:  # nearly all are
-        return value
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+    known = type(value) is float or (isinstance(value, (int, float)) and not isinstance(value, bool))
+    return float(value) if known else default  # type: ignore[arg-type]
 
 
 def whole_in(row: Json | Mapping[str, Json], name: str) -> int:
     """The number under a name without its fraction; 0 where there is none, or nothing to look in."""
-    value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None
-    if type(value) is int:
-        return value
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+    value = row.get(name) if type(row) is dict else None
+    return value if type(value) is int else int(number_in(row, name))
 
 
 @functools.cache

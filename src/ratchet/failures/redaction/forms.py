@@ -24,8 +24,7 @@ def hide_known(text: str, low: str) -> tuple[str, bool]:
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST_KEY])
     if words.strip("0123456789abcdef- "):  # most records hold an id and no other long word
         text, is_drawn = hide_provided(text, words)
-    low = low.replace("@@ ", "")  # what marks the lines of a diff is no sign of anything
-    has_signs = _sign_in(low) is not None
+    has_signs = _sign_in(low := low.replace("@@ ", "")) is not None  # a diff's marks are no sign of anything
     for needle in filter(low.__contains__, _NEEDLES if has_signs else _NEEDLES[:_WITHOUT_SIGNS]):
         text = _RULES[needle](text)
     for sign in filter(low.__contains__, _SIGNS if has_signs else _SIGNS[:_WITHOUT_SIGNS_COMMANDS]):
