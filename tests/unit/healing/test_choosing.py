@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import Input, answers, asked, noise, telling, told_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
-from ratchet.healing.solvers.repairing.pinning import counted, other_forms
+from ratchet.healing.solvers.repairing.pinning import counted, other_constants, other_forms
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
 
@@ -60,6 +60,12 @@ def test_inputs_vary_by_what_the_code_branches_on() -> None:
     assert "elsewhere" in values_seen("ab", other="elsewhere")
 
 
+def test_the_object_of_a_method_is_none_of_another_kind() -> None:
+    seen = [varied(Arguments([Chain(1), 5]), seed, bound=True).given[0] for seed in range(1, 200)]
+    assert {type(each) for each in seen} == {Chain}
+    assert {each.value for each in seen} > {1}
+
+
 def test_the_code_that_speaks_is_what_is_changed_or_called() -> None:
     tree = ast.parse("A = 'a'\nclass C:\n    def f(self):\n        return 'f'\n    def g(self):\n        return 'g'\n")
     assert Vocabulary.of(spoken_at(tree, {4}, ())).constants == ("f",)
@@ -70,10 +76,11 @@ def test_the_code_that_speaks_is_what_is_changed_or_called() -> None:
 def test_inputs_that_run_what_is_changed_come_alone_and_those_near_failing_tests_keep_half() -> None:
     calls = [{"module": "m", "function": "f", "arguments": name, "test": name} for name in ("bad", *"abcdefgh")]
     pool = asked(calls, 0, {"bad"})
-    reached = telling(pool, [each.arguments != "a" for each in pool])
+    reached = telling(pool, [f"{at}" if each.arguments != "a" else "" for at, each in enumerate(pool)])
     assert {each.arguments for each in reached} == {"bad", *"bcdefgh"}
     assert 2 * sum(not each.healthy for each in reached) == len(reached) < len(pool)
     assert telling(pool, None)[0] == pool[0]
+    assert len(telling(pool, ["the same"] * len(pool))) == 2, "one near the failing test's, one near the others'"
 
 
 def patch(name: str, *, plain: float = 0.01, text: str = "x") -> Patch:
@@ -196,6 +203,25 @@ def test_other_forms_are_those_of_the_lines_that_a_patch_changed() -> None:
     assert [
         *other_forms({"f.py": before}, {"f.py": before.replace(b"    if a > 3:\n        return c * 2\n", b"")}, 0)
     ] == []
+
+
+def test_only_a_constant_that_a_patch_brings_is_tried_in_other_values() -> None:
+    before = b"def f(n):\n    if 4 <= n <= 20:\n        return 7\n    return n\n"
+    after = before.replace(b"4 <= n <=", b"4 <= n % 20 <=")
+    lines = [each["f.py"].splitlines()[1].decode() for each in other_constants({"f.py": before}, {"f.py": after})]
+    assert {"    if 4 <= n % 21 <= 20:", "    if 4 <= n % 10 <= 20:"} <= {*lines}
+    assert all(line.startswith("    if 4 <= n % ") and line.endswith(" <= 20:") for line in lines)
+    assert not [*other_constants({"f.py": after}, {"f.py": before})]
+
+
+def test_another_constant_that_passes_as_well_is_a_doubt() -> None:
+    answers = ["i:1"] * 10 + ["i:2"] * 10
+    best = chosen([patch("best")], lambda each: answers if each else ["i:1"] * 20, (), near(10, 10))
+    other = best.undecided(["i:1"] * 10 + ["i:2"] * 9 + ["i:3"])
+    assert (other, best.undecided(["i:3"] * 20), best.undecided([])) == (1, 0, 0)
+    grounds = replace(best.grounds, failing=9, passing=9)
+    assert not [*grounds.doubts(["comparison"])]
+    assert any("another constant" in each for each in replace(grounds, open=other).doubts(["comparison"]))
 
 
 def test_forms_that_answer_alike_say_nothing() -> None:

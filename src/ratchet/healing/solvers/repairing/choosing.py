@@ -25,9 +25,9 @@ _STRANGE = 0.3  # weight of a patch that answers with a type of value that its f
 class _Look:
     """Compares the answers of patches with those of the program before, and with one another."""
 
-    inputs: Sequence[Input]
-    before: Sequence[str]
-    wanted: Collection[str]
+    inputs: Sequence[Input] = ()
+    before: Sequence[str] = ()
+    wanted: Collection[str] = ()
 
     def at(self, answers: Sequence[str]) -> PatchGrounds:
         """Count how a patch answers beside the program before."""
@@ -66,6 +66,14 @@ class PatchChoice:
 
     patches: tuple[Patch, ...] = ()
     grounds: PatchGrounds = field(default_factory=PatchGrounds)
+    look: _Look = field(default_factory=_Look)
+    answers: Sequence[str] = ()
+    """Those of the one to propose."""
+
+    def undecided(self, answers: Sequence[str]) -> int:
+        """Count the inputs that another patch answers otherwise; 0 where it may not be right as well."""
+        possible = self.look.is_possible(answers, self.grounds)
+        return self.look.undecided(self.answers, answers) if possible else 0
 
 
 def weight(patch: Patch) -> float:
@@ -127,15 +135,11 @@ def chosen(
     groups = _opinions(patches, told, heavy)
     best = groups[0][0]
     look = _Look(inputs, before, raised)
-    mine = look.at(told[id(best)])
-    split = {
-        id(each): look.undecided(told[id(best)], told[id(each)])
-        for each in patches
-        if each is not best and look.is_possible(told[id(each)], mine)
-    }
+    held = PatchChoice(grounds=look.at(told[id(best)]), look=look, answers=told[id(best)])
+    split = {id(each): held.undecided(told[id(each)]) for each in patches if each is not best}
     total = sum(heavy.values()) or 1.0
     grounds = replace(
-        mine,
+        held.grounds,
         share=sum(heavy[id(each)] for each in groups[0]) / total,
         split=sum(heavy[name] for name, count in split.items() if count) / total,
         undecided=max(split.values(), default=0),
@@ -145,7 +149,7 @@ def chosen(
         asked=sum(map(bool, expected)),
         contradicted=against[id(best)],
     )
-    return PatchChoice(tuple(patch for group in groups for patch in group), grounds)
+    return replace(held, patches=tuple(patch for group in groups for patch in group), grounds=grounds)
 
 
 def _opinions(

@@ -75,10 +75,13 @@ def asked(
 
 
 def telling(inputs: Sequence[Input], ran: object) -> list[Input]:
-    """The inputs that tell most: those that run what is changed (`ran`, by `running`), half of them near what failing
-    tests give where there are so many; all alike where nothing is known of that."""
-    reached = [each for each, hit in zip(inputs, ran, strict=False) if hit] if isinstance(ran, list) else []
-    reached = reached or [*inputs]
+    """The inputs that tell most: those that run what is changed (`ran`, by `running`), each once, half of them near
+    what failing tests give where there are so many; all alike where nothing is known of that."""
+    once: dict[tuple[object, bool], Input] = {}
+    for each, key in zip(inputs, ran if isinstance(ran, list) else (), strict=False):
+        if key:
+            once.setdefault((key, each.healthy), each)
+    reached = [*once.values()] or [*inputs]
     failing = [each for each in reached if not each.healthy]
     healthy = [each for each in reached if each.healthy]
     half = _INPUTS // 2
@@ -87,13 +90,14 @@ def telling(inputs: Sequence[Input], ran: object) -> list[Input]:
 
 
 def running(inputs: Sequence[Input], known: Vocabulary, places: Collection[Place]) -> Callable[[], object]:
-    """A function for a child: whether each input runs one of some lines, the file by its real path."""
+    """A function for a child: of each input that runs one of some lines, the file by its real path, a text that the
+    same arguments have in common; else ""."""
     lines: dict[str, set[int]] = {}
     for path, line in places:
         lines.setdefault(path, set()).add(line)
     name_of = naming(lines)
 
-    def ran(one: Input) -> bool:
+    def ran(one: Input) -> str:
         hit = False
 
         def seen(frame: FrameType, _event: str, _argument: Any) -> Any:
@@ -107,9 +111,9 @@ def running(inputs: Sequence[Input], known: Vocabulary, places: Collection[Place
             _answer(one, known)
         finally:
             sys.settrace(None)
-        return hit
+        return _named(one, known) if hit else ""
 
-    return lambda: _each(ran, inputs, CPU_S, False)
+    return lambda: _each(ran, inputs, CPU_S, "")
 
 
 def told_of(answered: object, noisy: Collection[int]) -> list[str]:
@@ -161,8 +165,7 @@ def _late(number: int, _frame: FrameType | None) -> None:
 
 def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
     try:
-        called = _function(one.module, one.function)
-        call = varied(_loaded(one.arguments), one.seed, known, _loaded(one.other) if one.other else None)
+        called, call = _call(one, known)
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
         return "", ""
     signal.setitimer(signal.ITIMER_VIRTUAL, _EACH_CPU_S)
@@ -187,20 +190,36 @@ def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
     return f"{kind}:{_hash(said)}.{_hash(after)}", f"{kind}:{'.'.join(map(_hash, loose))}"
 
 
+def _call(one: Input, known: Vocabulary) -> tuple[Callable[..., Any], Arguments]:
+    found, bound = _function(one.module, one.function)
+    other = _loaded(one.other) if one.other else None
+    return found, varied(_loaded(one.arguments), one.seed, known, other, bound=bound)
+
+
+def _named(one: Input, known: Vocabulary) -> str:
+    _, call = _call(one, known)
+    try:
+        return f"{one.function} {_hash(repr(pickle.dumps((call.given, call.named))))}"
+    except Exception:  # noqa: BLE001  (a changed object may be none that can be kept: it is told from all others)
+        return f"{one.function} {one.arguments} {one.seed}"
+
+
 def _loaded(arguments: str) -> Arguments:
     return Arguments(*pickle.loads(base64.b64decode(arguments)))  # noqa: S301  (our own child's, in the sandbox)
 
 
-def _function(module: str, qualname: str) -> Callable[..., Any]:
-    """The function that was called, taking all that it was given as arguments: of a method, its object too."""
+def _function(module: str, qualname: str) -> tuple[Callable[..., Any], bool]:
+    """The function that was called, taking all that it was given as arguments; true for a method, whose first one is
+    its object."""
     *holders, name = qualname.split(".")
     holder: Any = importlib.import_module(module)
     for each in holders:
         holder = getattr(holder, each)
     found = inspect.getattr_static(holder, name)
+    bound = bool(holders) and not isinstance(found, staticmethod)
     found = getattr(found, "fget", None) or getattr(found, "func", None) or getattr(found, "__func__", None) or found
     assert callable(found)
-    return found  # type: ignore[no-any-return]
+    return found, bound
 
 
 def _hash(text: str) -> str:

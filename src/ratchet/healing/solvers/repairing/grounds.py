@@ -58,6 +58,8 @@ class PatchGrounds:
     """The share in the weight of all that pass of those that may be right as well and answer some input otherwise."""
     undecided: int = 0
     """Inputs that one of these answers otherwise, the most of one."""
+    open: int = 0
+    """Inputs that it answers otherwise with another constant in the place of one that it brings, though it passes."""
     raising: int = 0
     """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
@@ -91,18 +93,25 @@ class PatchGrounds:
         if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
             changed = f"{self.turned} of {self.healthy} answers near those of tests that pass"
             yield f"the case that it adds changes {changed} (say in a test where it begins)"
-        if self.share < _SHARE:
-            one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"
-            yield f"{_count(self.rivals, one, more)}, too (say in a test which is meant)"
-        elif self.split > _SPLIT:
-            other = f"another patch passes, too, and answers {_count(self.undecided, 'input')} otherwise"
-            yield f"{other}; no test decides (say in one which is meant)"
+        yield from self._undecided()
         if self.raising > _RAISING * self.inputs:
             yield f"it raises for {_count(self.raising, 'input')} that had an answer (look who calls it so)"
         if self.strange:
             yield f"it returns another type of value for {_count(self.strange, 'input')} (look who uses it)"
         if DOUBTFUL.intersection(families) and not self.allies:
             yield "it takes away, moves or turns round what was there (ask why it was)"
+
+    def _undecided(self) -> Iterator[str]:
+        """Say where what else passes may be right as well."""
+        if self.share < _SHARE:
+            one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"
+            yield f"{_count(self.rivals, one, more)}, too (say in a test which is meant)"
+        elif self.split > _SPLIT or self.open:
+            other, inputs = "another patch", self.undecided
+            if self.split <= _SPLIT:
+                other, inputs = "another constant in the place of one that it brings", self.open
+            differs = f"{other} passes, too, and answers {_count(inputs, 'input')} otherwise"
+            yield f"{differs}; no test decides (say in one which is meant)"
 
     def _few(self) -> Iterator[str]:
         """Say where too little can tell. A test that calls what is changed in many ways can as many can."""

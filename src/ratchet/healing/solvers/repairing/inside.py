@@ -20,7 +20,7 @@ from .differing import CPU_S, Input, answers, asked, noise, running, telling, to
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
-from .pinning import counted, other_forms
+from .pinning import counted, other_constants, other_forms
 from .recollection import Remembered
 from .search import RepairSearch
 from .server import ForkServer
@@ -105,19 +105,24 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     )
     grounds = _grounded(server, search, choice)
     if choice.patches:
-        best = choice.patches[0]
-        mine, ends_s = told_of(ask(best.files), noisy), server.cpu_s + _FORMS_CPU_S
+        best, ends_s = choice.patches[0], server.cpu_s + _FORMS_CPU_S
 
         def differs(files: Mapping[str, bytes]) -> bool:
             said = told_of(ask(files), noisy)
-            return said != mine or not any(said)
+            return said != choice.answers or not any(said)
+
+        def goes_on() -> bool:
+            return server.cpu_s < ends_s and not server.out_of_time()
 
         before_it = {path: _content(os.path.join(server.root, path)) for path in best.files}
-        forms, alive = counted(
-            other_forms(before_it, best.files, wanted.seed), search.passes_in_form, differs,
-            lambda: server.cpu_s < ends_s and not server.out_of_time(),
+        open_ = max(
+            (choice.undecided(told_of(ask(files), noisy)) for files in other_constants(before_it, best.files)
+             if goes_on() and search.passes_in_form(files)),
+            default=0,
         )  # fmt: skip
-        grounds = replace(grounds, forms=forms, alive=alive)
+        ends_s += _FORMS_CPU_S
+        forms, alive = counted(other_forms(before_it, best.files, wanted.seed), search.passes_in_form, differs, goes_on)
+        grounds = replace(grounds, forms=forms, alive=alive, open=open_)
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
@@ -155,11 +160,11 @@ def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> 
     calls = [each for each in calls_in(traced.trace) if each["test"] in passing | search.first.failing]
     every = {(each["module"], each["function"], each["arguments"]) for each in [*calls, *search.healthy([best])]}
     inputs = [Input(*each, seed=0) for each in sorted(every)]
-    ran = server.call(best.files, running(inputs, Vocabulary(), places), seconds=2 * CPU_S)
+    ran = server.call({}, running(inputs, Vocabulary(), places), seconds=2 * CPU_S)  # the places are of the old text
     kept, mended, broken = search.examples(best)
     return replace(
         choice.grounds, failing=len(search.first.failing), passing=len(passing),
-        cases=ran.count(True) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
+        cases=len({*ran} - {""}) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
 
 

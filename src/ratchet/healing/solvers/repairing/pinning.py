@@ -14,6 +14,7 @@ from itertools import zip_longest
 
 from .grounds import CASES
 from .program import Program, SourceEdit
+from .recollection import common
 from .templates import edits_at, sites
 
 _FORMS = 40  # of all lines of a patch
@@ -43,6 +44,23 @@ def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: i
         if content not in seen and len(seen) < _FORMS:
             seen.add(content)
             yield {**after, edit.path: content}
+
+
+def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
+    """The files of a patch with another constant in the place of one that it brings."""
+    for path, content in after.items():
+        program = Program(path, content)
+        old, new = (each.decode(errors="replace") for each in (before[path], content))
+        first = common(old, new)
+        last = len(new) - common(old[first:][::-1], new[first:][::-1])
+        lines = changed_lines(before[path], content)
+        for node in program.nodes:
+            if isinstance(node, ast.Constant) and node.lineno in lines:
+                start, end = program.span(node)
+                if start < last and end > first:
+                    for edit in edits_at(program, node, (node.lineno, node.lineno), set()):
+                        if edit.family in ("constant", "off_by_one"):
+                            yield {**after, path: program.encoded((edit,))}
 
 
 def changed_lines(before: bytes, after: bytes) -> set[int]:

@@ -62,9 +62,11 @@ def spoken_at(tree: ast.Module, lines: Collection[int], names: Collection[str]) 
                     yield each
 
 
-def varied(call: Arguments, seed: int, known: Vocabulary | None = None, other: Arguments | None = None) -> Arguments:
+def varied(
+    call: Arguments, seed: int, known: Vocabulary | None = None, other: Arguments | None = None, *, bound: bool = False
+) -> Arguments:
     """The call, in place, changed once or twice; each thousandth seed leaves it as it is. `other` is another call of
-    the same function."""
+    the same function. `bound`: the first argument is a method's object, which is never one of another kind."""
     draw = random.Random(seed)  # noqa: S311  (inputs, no secret)
     places: list[tuple[Any, Any]] = [(call.given, at) for at in range(len(call.given))]
     places += [(call.named, name) for name in call.named]
@@ -76,6 +78,8 @@ def varied(call: Arguments, seed: int, known: Vocabulary | None = None, other: A
         how = draw.random()
         if theirs and how < _GIVEN_ELSEWHERE:
             new = theirs[0]
+        elif bound and holder is call.given and key == 0:
+            new = _near_object(holder[key], draw)
         elif how < _OF_ANOTHER_KIND:
             new = _otherwise(holder[key], known or Vocabulary(), draw)
         else:
