@@ -80,6 +80,24 @@ def test_strict_refuses_an_answer_for_which_one_test_speaks_and_takes_it_with_a_
     assert (sure["status"], sure["standing"]) == ("passed", "sure")
 
 
+def test_what_is_doubtful_is_applied_only_after_a_look_or_where_that_is_asked_for(home: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    program, wrong = project / "money.py", "def cents(euros):\n    return euros * 10\n"
+    program.write_text(wrong)
+    (project / "test_money.py").write_text("from money import cents\n\n\ndef test_it():\n    assert cents(2) == 200\n")
+    shown = run(home, project, "--apply")
+    assert (shown["status"], shown["applied"], shown["attempts"][-1]["standing"]) == ("passed", "", "doubtful")
+    assert "not applied" in shown["reason"]
+    assert program.read_text() == wrong
+    taken = run(home, project, "--resume", shown["id"], "--apply")
+    assert (taken["applied"], taken["reason"]) == ("apply", "")
+    assert program.read_text() != wrong
+    program.write_text(wrong)
+    assert run(home, project, "--apply", "--doubtful")["applied"] == "apply"
+    assert "--doubtful goes with --apply" in run(home, project, "--doubtful")["reason"]
+
+
 def test_a_job_leaves_a_patch_and_a_report_for_the_tests_that_its_junit_file_names(home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

@@ -65,6 +65,7 @@ class _Answering(click.Command):
 @click.option("--held-check", metavar="CMD", help="A second check, not shown to the solver, that must pass, too.")
 @click.option("--strict", is_flag=True, help="Refuse an answer that passes, but for which too little speaks.")
 @click.option("--apply", "applies", is_flag=True, help="Write the result into the project.")
+@click.option("--doubtful", is_flag=True, help="With --apply: write a doubtful result, too.")
 @click.option("--branch", metavar="NAME", help="Put the result onto a new git branch.")
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
 @click.option("--ci", is_flag=True, help="For a job: a folder with report and patch; nothing is asked.")
@@ -81,7 +82,7 @@ class _Answering(click.Command):
 def run(
     instruction: str, check: str | None, folder: Path, solver: str, judge: str, attempts: int,
     budget_usd: float, budget_s: float, candidates: int, protected: tuple[str, ...], held_check: str | None,
-    strict: bool, applies: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
+    strict: bool, applies: bool, doubtful: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
     siblings: bool, resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
     command_home: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
@@ -89,19 +90,21 @@ def run(
 
     INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
     the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
-    --apply, which keeps what you edited meanwhile.
+    --apply, which keeps what you edited meanwhile. A doubtful result is shown and not applied: take it with --resume
+    after a look, or have it applied at once with --doubtful.
 
     \b
     With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
-    Exit codes: 0 passed, it passed already, or only a plan was asked for; 1 not healed; 5 refused; 130 cancelled.
+    Exit codes: 0 passed, it passed already, or only a plan was asked for; 1 not healed, or not applied as it is
+    doubtful; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:
         left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
-        landing = landing_of(applies=applies, branch=branch, patch=left)
+        landing = landing_of(applies=applies, branch=branch, patch=left, doubtful=doubtful)
         book = opened(command_home).episodes
         with draining("ending; again to end at once") as cancelled:
             plans = planning()
@@ -137,7 +140,8 @@ def run(
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         whole = shapes.tasks.RunShape.built(ended, siblings=alike)
         show.as_json(whole) if as_json else show_heal.ended(ended, plans.only, alike if siblings else None)
-    click.get_current_context().exit(EXITS.get(ended.status, NOT_HEALED))
+    held_back = applies and ended.is_doubtful and not ended.applied
+    click.get_current_context().exit(NOT_HEALED if held_back else EXITS.get(ended.status, NOT_HEALED))
 
 
 def _same_check(book: EpisodeBook, episode: str, check: str | None) -> str:

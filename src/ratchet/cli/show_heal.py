@@ -77,9 +77,8 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
     out = console(stderr=planned)
     last = held.attempts[-1] if held.attempts else None
-    doubtful = held.status == "passed" and last is not None and last.standing == "doubtful"
-    told = "passed, but doubtful," if doubtful else held.status.replace("_", " ")
-    line = Styled(told, "yellow" if doubtful else STYLES.get(held.status, "red"))
+    told = "passed, but doubtful," if held.is_doubtful else held.status.replace("_", " ")
+    line = Styled(told, "yellow" if held.is_doubtful else STYLES.get(held.status, "red"))
     took = number(len(held.task.steps), "step") if held.status == "planned" else number(len(held.attempts), "attempt")
     if held.status != "already_passing":
         line.append(

@@ -179,8 +179,8 @@ class EpisodeBook:
         held = episodes.episode(store, episode_id)
         episode_id = held.id  # its beginning will do
         landing = landing or Landing()
-        if held.status == "passed":
-            return self._landed(store, held, landing)
+        if held.status == "passed":  # a person has seen it, and asks for it
+            return self._landed(store, held, replace(landing, doubtful=True))
         if held.status not in ("running", "cancelled", "planned"):
             raise Refused(
                 f"episode {episode_id} has ended ({held.status}); take it back with "
@@ -454,12 +454,17 @@ class EpisodeBook:
     # -- take it -------------------------------------------------------------------------------------------------------
 
     def _landed(self, store: Store, held: Episode, landing: Landing) -> Episode:
-        """Bring the result of an episode that passed to where it is wanted, and write that down."""
+        """Bring the result of an episode that passed to where it is wanted, and write that down. What is doubtful is
+        not written into a project that nobody has looked at."""
         if not landing.to:
             return held
+        if landing.to == "apply" and held.is_doubtful and not landing.doubtful:
+            held_back = episodes.write(store, held, "held back", reason="doubtful, so it was not applied")
+            return replace(held_back, attempts=held.attempts)
         changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
         land(landing, Path(held.task.folder), changes, home=self._home, message=_message(held))
-        return replace(episodes.write(store, held, "landed", applied=landing.text), attempts=held.attempts)
+        landed = episodes.write(store, held, "landed", applied=landing.text, reason="")
+        return replace(landed, attempts=held.attempts)
 
 
 def _limits(means: HealMeans) -> Limits:

@@ -267,3 +267,8 @@ class Episode:
     @property
     def candidates(self) -> int:
         return sum(each.candidates for each in self.attempts)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Tell whether it passed with a result for which too little speaks."""
+        return self.status == "passed" and bool(self.attempts) and self.attempts[-1].standing == "doubtful"

@@ -87,8 +87,7 @@ class Experience:
             row["keys"] = keys = _merged(held.get("keys"), names)
             row["pattern"] = str((self._store.get("signatures", str(row["signature"])) or {}).get("pattern") or "")
             # A bug that is mended again is the same sighting; one that is mended in doubt proves nothing.
-            doubtful = works and episode.attempts[-1].standing == "doubtful"
-            sightings = _merged(held.get("sightings"), [] if doubtful else [_sighting(episode, row)])
+            sightings = _merged(held.get("sightings"), [] if episode.is_doubtful else [_sighting(episode, row)])
             tried = max(1, len(sightings))
             counted: Row = {
                 "evidence": evidence,
@@ -189,8 +188,7 @@ def _lesson(episode: Episode, text: str, literal: str, *, key: str, works: bool)
 
 
 def _doubted(episode: Episode) -> str:
-    last = episode.attempts[-1]
-    return f"; doubtful: {clean(last.evidence, 200)}" if last.standing == "doubtful" else ""
+    return f"; doubtful: {clean(episode.attempts[-1].evidence, 200)}" if episode.is_doubtful else ""
 
 
 def _sighting(episode: Episode, row: Row) -> str:

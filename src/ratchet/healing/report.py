@@ -36,8 +36,7 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
 
 
 def _ended(episode: Episode) -> str:
-    doubtful = episode.status == "passed" and episode.attempts and episode.attempts[-1].standing == "doubtful"
-    return "doubtful" if doubtful else episode.status
+    return "doubtful" if episode.is_doubtful else episode.status
 
 
 def _python(episode: Episode) -> str:

@@ -20,6 +20,8 @@ class Landing:
     to: Literal["", "apply", "branch", "patch"] = ""
     name: str = ""
     """The branch's name, or the patch's file."""
+    doubtful: bool = False
+    """Whether a result for which too little speaks is written into the project, too."""
 
     @property
     def text(self) -> str:
