@@ -9,6 +9,7 @@ import pytest
 from ratchet.healing.episode import Reads
 from ratchet.healing.judges.contradictions import contradiction
 from ratchet.healing.judges.grading import Graded, GradedRun
+from ratchet.healing.judges.inside.keeping import HarnessWatch
 
 SMALL, ZERO, OTHER = "test_calc.py::test_small", "test_calc.py::test_zero", "test_box.py::test_box"
 
@@ -85,3 +86,12 @@ def test_a_file_that_loads_only_beside_the_program_is_no_pass() -> None:
     assert "test_calc.py" in contradiction(cheat, lambda: FAILING)
     before = graded(told({}, errors=("test_calc.py",)), told({SMALL: "failed"}))
     assert contradiction(cheat, lambda: before) == ""
+
+
+def test_what_tests_take_from_pytest_by_name_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    watch = HarnessWatch(lambda *said: told.append(said), lambda: True)  # type: ignore[no-untyped-call]
+    watch.look("before")  # type: ignore[no-untyped-call]
+    monkeypatch.setattr(pytest, "approx", lambda value: value)
+    watch.look("after")  # type: ignore[no-untyped-call]
+    assert told == [("touched", ["after", "pytest.approx"])]

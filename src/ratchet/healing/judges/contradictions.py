@@ -3,7 +3,7 @@ the assertions, and assertions that are other ones than before. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ratchet.healing.judges.grading import PASSED, Graded, GradedRun
 
@@ -19,7 +19,7 @@ def contradiction(graded: Graded, known: Callable[[], Graded | None], *, right: 
     apart, together = graded.apart, graded.together
     if apart is None or together is None or not apart.finished:
         return ""
-    passed = [name for name, said in together.outcomes.items() if said in PASSED]
+    passed = _passing(together)
     plain = [name for name in passed if apart.fails_plainly(name)] + _not_loaded(apart, together)
     own = [name for name in passed if apart.note(name).startswith(_OF_ITS_OWN)]
     if not (plain or own or together.touched):
@@ -36,7 +36,7 @@ def contradiction(graded: Graded, known: Callable[[], Graded | None], *, right: 
     return _said((*plain, *own), touched)
 
 
-def _said(tests: tuple[str, ...] | list[str], touched: tuple[str, ...]) -> str:
+def _said(tests: Sequence[str], touched: Sequence[str]) -> str:
     if touched:
         return f"it replaces `{touched[0]}`, which reaches for the harness"
     if not tests:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import builtins
 import sys
 
-_WATCHED = ("unittest", "_pytest", "pluggy")
+_WATCHED = ("unittest", "pytest", "_pytest", "pluggy")
 
 
 class HarnessWatch:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .differing import NOTHING, RAISED, Input, type_of, value_of
-from .grounds import DOUBTFUL, PatchGrounds
+from .differing import NOTHING, RAISED, REFUSED, Input, type_of, value_of
+from .grounds import CASES, DOUBTFUL, PatchGrounds
 from .wanted import Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
@@ -39,7 +39,7 @@ class _Look:
             kept=sum(old == new for old, new in pairs),
             healthy=len(healthy),
             turned=sum(old != new for old, new in healthy),
-            raising=sum(_raises(new, self.wanted) for _, new in pairs),
+            raising=sum(_raises(new, self.wanted) and not old.startswith(RAISED) for old, new in pairs),
         )
 
     def is_possible(self, answers: Sequence[str], best: PatchGrounds) -> bool:
@@ -47,6 +47,11 @@ class _Look:
         many of the answers there nor raises instead."""
         its = self.at(answers)
         return its.raising <= best.raising and its.turned <= max(_TURNED * its.healthy, _MORE_TURNED * best.turned)
+
+    def changed(self, answers: Sequence[str]) -> set[int]:
+        """The inputs that had an answer and have another one."""
+        rows = enumerate(zip(self.before, answers, strict=False))
+        return {at for at, pair in rows for old, new in _pairs(*([each] for each in pair)) if old != new}
 
     def undecided(self, one: Sequence[str], other: Sequence[str]) -> int:
         """Count inputs that two patches answer otherwise. What healthy tests are near, and the program could not answer
@@ -70,9 +75,16 @@ class PatchChoice:
     answers: Sequence[str] = ()
     """Those of the one to propose."""
 
+    def is_beyond(self, answers: Sequence[str]) -> bool:
+        """Tell whether another patch changes what no test complains of: all that this one changes, and more. A case
+        that is set apart may change too little, unless it is all about what had no answer."""
+        mine = self.look.changed(self.answers)
+        apart = any(each["family"] in CASES for patch in self.patches[:1] for each in patch.marks)
+        return not (apart and mine) and self.look.changed(answers) > mine
+
     def undecided(self, answers: Sequence[str]) -> int:
         """Count the inputs that another patch answers otherwise; 0 where it may not be right as well."""
-        possible = self.look.is_possible(answers, self.grounds)
+        possible = self.look.is_possible(answers, self.grounds) and not self.is_beyond(answers)
         return self.look.undecided(self.answers, answers) if possible else 0
 
 
@@ -135,9 +147,11 @@ def chosen(
     groups = _opinions(patches, told, heavy)
     best = groups[0][0]
     look = _Look(inputs, before, raised)
-    held = PatchChoice(grounds=look.at(told[id(best)]), look=look, answers=told[id(best)])
+    ranked = tuple(patch for group in groups for patch in group)
+    held = PatchChoice(ranked, look.at(told[id(best)]), look, told[id(best)])
     split = {id(each): held.undecided(told[id(each)]) for each in patches if each is not best}
-    total = sum(heavy.values()) or 1.0
+    beyond = {id(each) for group in groups[1:] for each in group if held.is_beyond(told[id(each)])}
+    total = sum(much for name, much in heavy.items() if name not in beyond) or 1.0
     grounds = replace(
         held.grounds,
         share=sum(heavy[id(each)] for each in groups[0]) / total,
@@ -149,7 +163,7 @@ def chosen(
         asked=sum(map(bool, expected)),
         contradicted=against[id(best)],
     )
-    return replace(held, patches=tuple(patch for group in groups for patch in group), grounds=grounds)
+    return replace(held, grounds=grounds)
 
 
 def _opinions(
@@ -188,12 +202,17 @@ def _texts(said: object) -> list[str]:
 def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Answers before and after, where there was one."""
     both = zip(before, after, strict=False)
-    return ((old, new) for old, new in both if old and new and not old.startswith(RAISED))
+    return ((old, new) for old, new in both if new and _is_answer(old))
+
+
+def _is_answer(said: str) -> bool:
+    """Tell whether something came back, be it an exception that the program raises on purpose."""
+    return bool(said) and (said.startswith(REFUSED) or not said.startswith(RAISED))
 
 
 def _raises(answer: str, wanted: Collection[str]) -> bool:
     """Tell whether an answer is an exception that nobody asks for."""
-    return answer.startswith(RAISED) and answer.removeprefix(RAISED) not in wanted
+    return answer.startswith(RAISED) and answer.lstrip(RAISED) not in wanted
 
 
 def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[str]) -> int:

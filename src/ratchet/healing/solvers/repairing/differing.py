@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import dis
 import hashlib
 import importlib
 import inspect
 import itertools
+import os
 import pickle
 import re
 import signal
@@ -21,6 +23,7 @@ from .tracing import naming
 from .varying import Arguments, Vocabulary, varied
 
 RAISED = "!"  # the first character of an answer that is an exception, or no answer in time
+REFUSED = "!!"  # of one that the program raises on purpose
 NOTHING = "NoneType"
 _INPUTS, _POOL = 160, 800  # that are answered, and that these are taken from, by what they run
 _TOGETHER, _BESIDE = 40, 16  # calls that these are made of, and those of tests beside the check's among them
@@ -181,13 +184,26 @@ def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
     except _Slept:  # a busy machine does that, too
         return "", ""
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
-        return RAISED + type(error).__name__, RAISED + type(error).__name__
+        raised = (REFUSED if _is_on_purpose(error) else RAISED) + type(error).__name__
+        return raised, raised
     finally:
         for timer in (signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
             signal.setitimer(timer, 0)
     kind = type(value).__name__
     loose = (_DIGITS.sub("0", each) for each in (said, after))
     return f"{kind}:{_hash(said)}.{_hash(after)}", f"{kind}:{'.'.join(map(_hash, loose))}"
+
+
+def _is_on_purpose(error: BaseException) -> bool:
+    """Tell whether an exception comes from a `raise` of the program's own: then it is an answer as any other."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return False
+    code = last.tb_frame.f_code
+    own = os.path.abspath(code.co_filename).startswith(os.getcwd() + os.sep) and "site-packages" not in code.co_filename
+    return own and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _call(one: Input, known: Vocabulary) -> tuple[Callable[..., Any], Arguments]:

@@ -122,7 +122,7 @@ class PatchGrounds:
         elif not self.passing and self.inputs < _FEW_INPUTS and telling < _FEW_OF_MANY:
             near = f"only {_count(self.inputs, 'input')} near theirs had an answer"
             yield f"no test that passed runs it, and {near} (write a test of what works there, and run again)"
-        elif telling < _FEW_OF_MANY and self.kept < _KEPT * self.inputs:
+        elif telling < _FEW_OF_MANY and not self._stays():
             changed = f"{self.inputs - self.kept} of {self.inputs} answers near those of tests"
             yield f"{few}, and it changes {changed} (write a test of what is to stay, and run again)"
 
@@ -138,7 +138,14 @@ class PatchGrounds:
     def _keeps(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other answer changes, though no new case is set apart for that."""
         special = _APART.intersection(families)
-        return self.passing > 0 and not special and self.inputs >= _FEW_INPUTS and self.kept >= _KEPT * self.inputs
+        return self.passing > 0 and not special and self.inputs >= _FEW_INPUTS and self._stays()
+
+    def _stays(self) -> bool:
+        """Tell whether hardly any answer changes: near tests that passed, where there are enough of these, since what
+        is near the failing ones is to change."""
+        if self.healthy >= _FEW_INPUTS:
+            return self.turned <= (1 - _KEPT) * self.healthy
+        return self.kept >= _KEPT * self.inputs
 
     def told(self) -> str:
         """The figures in words."""
