@@ -268,3 +268,31 @@ def test_functions_that_are_returned_are_told_apart_by_what_they_close_over(
     finally:
         for each, handler in zip((signal.SIGVTALRM, signal.SIGALRM), held, strict=True):
             signal.signal(each, handler)
+
+
+def test_a_patch_that_changes_more_than_another_is_neither_chosen_nor_a_rival() -> None:
+    before = ["i:1"] * 10 + ["!!ValueError"] * 6 + ["!KeyError"] * 4
+    told = {
+        "least": ["i:1"] * 6 + ["i:2"] * 4 + before[10:],
+        "more": ["i:1"] * 6 + ["i:2"] * 4 + ["i:0"] * 6 + before[16:],
+    }
+    patches = [patch("more", plain=0.02), patch("least", plain=0.01)]
+    best = chosen(patches, lambda each: told[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert best.patches[0].marks[0]["function"] == "least"
+    assert (best.grounds.inputs, best.grounds.kept, best.grounds.share, best.grounds.split) == (16, 12, 1.0, 0.0)
+    apart = [replace(each, marks=({**each.marks[0], "family": "guard"},)) for each in patches]
+    best = chosen(apart, lambda each: told[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert best.grounds.share < 1.0, "a case that is set apart may change too little"
+
+
+def test_what_the_program_raises_on_purpose_is_told_from_what_goes_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "def f(n):\n    if n < 0:\n        raise ValueError(n)\n    return [1][n]\n"
+    (tmp_path / "refuses.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    calls = [base64.b64encode(pickle.dumps(([n], {}))).decode() for n in (-1, 0, 5)]
+    said = told_of(answers([Input("refuses", "f", each, 0) for each in calls], Vocabulary())(), ())
+    assert (said[0], said[2]) == ("!!ValueError", "!IndexError")
+    assert said[1].startswith("int:")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from .differing import NOTHING, RAISED, REFUSED, Input, type_of, value_of
-from .grounds import CASES, DOUBTFUL, PatchGrounds
+from .grounds import APART, DOUBTFUL, PatchGrounds
 from .wanted import Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
@@ -19,6 +19,7 @@ _MOST_CONTRADICTIONS = 6
 # Answers near healthy tests that a patch may turn and still be right: a share, or so many times what the best turns.
 _TURNED, _MORE_TURNED = 0.2, 2.0
 _STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
+_BEYOND = 0.3  # of one that changes every answer which another changes, and more: no test asks for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +76,10 @@ class PatchChoice:
     answers: Sequence[str] = ()
     """Those of the one to propose."""
 
-    def is_beyond(self, answers: Sequence[str]) -> bool:
-        """Tell whether another patch changes what no test complains of: all that this one changes, and more. A case
-        that is set apart may change too little, unless it is all about what had no answer."""
-        mine = self.look.changed(self.answers)
-        apart = any(each["family"] in CASES for patch in self.patches[:1] for each in patch.marks)
-        return not (apart and mine) and self.look.changed(answers) > mine
-
     def undecided(self, answers: Sequence[str]) -> int:
         """Count the inputs that another patch answers otherwise; 0 where it may not be right as well."""
-        possible = self.look.is_possible(answers, self.grounds) and not self.is_beyond(answers)
+        mine, its = map(self.look.changed, (self.answers, answers))
+        possible = self.look.is_possible(answers, self.grounds) and not _is_beyond(its, mine, self.patches[0])
         return self.look.undecided(self.answers, answers) if possible else 0
 
 
@@ -136,21 +131,27 @@ def chosen(
         for name, said in told.items()
     }
     strange = {name: _strange([each.function for each in inputs], before, said) for name, said in told.items()}
+    look = _Look(inputs, before, raised)
+    changed = {name: look.changed(said) for name, said in told.items()}
+
+    def is_beyond(one: Patch, others: Sequence[Patch]) -> bool:
+        return any(_is_beyond(changed[id(one)], changed[id(other)], other) for other in others)
+
     heavy = {
         id(each): weight(each)
         * _KEEPING ** keeping(before, told[id(each)], raised)
         * _CONTRADICTED ** min(against[id(each)], _MOST_CONTRADICTIONS)
         * (1 - against[id(each)] / (1 + sum(map(bool, expected))))
         * (_STRANGE if strange[id(each)] else 1.0)
+        * (_BEYOND if is_beyond(each, patches) else 1.0)
         for each in patches
     }
     groups = _opinions(patches, told, heavy)
     best = groups[0][0]
-    look = _Look(inputs, before, raised)
     ranked = tuple(patch for group in groups for patch in group)
     held = PatchChoice(ranked, look.at(told[id(best)]), look, told[id(best)])
     split = {id(each): held.undecided(told[id(each)]) for each in patches if each is not best}
-    beyond = {id(each) for group in groups[1:] for each in group if held.is_beyond(told[id(each)])}
+    beyond = {id(each) for group in groups[1:] for each in group if is_beyond(each, [best])}
     total = sum(much for name, much in heavy.items() if name not in beyond) or 1.0
     grounds = replace(
         held.grounds,
@@ -164,6 +165,13 @@ def chosen(
         contradicted=against[id(best)],
     )
     return replace(held, grounds=grounds)
+
+
+def _is_beyond(one: set[int], other: set[int], of: Patch) -> bool:
+    """Tell whether a patch changes what no test complains of: all that another one, `of`, changes, and more. One that
+    sets a case apart may change too little, unless it is all about what had no answer."""
+    apart = any(each["family"] in APART for each in of.marks)
+    return one > other and not (apart and other)
 
 
 def _opinions(

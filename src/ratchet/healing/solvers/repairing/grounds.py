@@ -13,7 +13,7 @@ DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacemen
 # that, is to be answered as before. So is most of all, where few tests can tell.
 CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "guarding",
                    "leaving", "setting"})  # fmt: skip
-_APART = CASES.union(DOUBTFUL, ("constant", "initial"))
+APART = CASES.union(DOUBTFUL, ("constant", "initial"))
 _TURNED = 0.2  # of the inputs near those of healthy tests, which a further case may answer otherwise
 _KEPT = 0.9
 # Tests that must be able to tell: more of them where the patch changes more than the answers that they complain of.
@@ -132,12 +132,12 @@ class PatchGrounds:
 
     def _is_pinned(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other form of what it changes passes. A case set apart is pinned by its own test."""
-        special = _APART.intersection(families)
+        special = APART.intersection(families)
         return not special and self.forms >= _FEW_FORMS and self.alive <= _PINNED * self.forms
 
     def _keeps(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other answer changes, though no new case is set apart for that."""
-        special = _APART.intersection(families)
+        special = APART.intersection(families)
         return self.passing > 0 and not special and self.inputs >= _FEW_INPUTS and self._stays()
 
     def _stays(self) -> bool:
