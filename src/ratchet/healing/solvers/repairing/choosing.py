@@ -168,10 +168,11 @@ def chosen(
 
 
 def _is_beyond(one: set[int], other: set[int], of: Patch) -> bool:
-    """Tell whether a patch changes what no test complains of: all that another one, `of`, changes, and more. One that
-    sets a case apart may change too little, unless it is all about what had no answer."""
+    """Tell whether a patch changes what no test complains of: nearly all that another one, `of`, changes, and more. One
+    that sets a case apart may change too little, unless it is all about what had no answer."""
     apart = any(each["family"] in APART for each in of.marks)
-    return one > other and not (apart and other)
+    more = len(one & other) >= _ALIKE * len(other) and _ALIKE * len(one) > len(other)
+    return more and not (apart and other)
 
 
 def _opinions(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import zip_longest
 
 from .grounds import CASES
@@ -21,19 +21,16 @@ _FORMS = 40  # of all lines of a patch
 
 
 def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: int) -> Iterator[Mapping[str, bytes]]:
-    """The files of a patch with one expression of a line that it changed in another form, of each family in turn. A
-    further case is no other form of what is there: what is out of the ordinary, few tests try."""
+    """The files of a patch with one expression that it brings, or one that such is made of, in another form, of each
+    family in turn. A further case is no other form of what is there: what is out of the ordinary, few tests try."""
     found: dict[str, list[SourceEdit]] = {}
     programs: dict[str, Program] = {}
     for path, content in after.items():
         program = programs[path] = Program(path, content)
-        lines = changed_lines(before[path], content)
-        for node, _ in sites(program):
-            held = range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1)
-            if isinstance(node, ast.expr) and lines.issuperset(held):
-                for edit in edits_at(program, node, (held[0], held[-1]), set()):
-                    if edit.family not in CASES:
-                        found.setdefault(edit.family, []).append(edit)
+        for node in _brought(before[path], program, changed_lines(before[path], content)):
+            for edit in edits_at(program, node, (node.lineno, node.end_lineno or node.lineno), set()):
+                if edit.family not in CASES:
+                    found.setdefault(edit.family, []).append(edit)
     draw = random.Random(seed)  # noqa: S311  (an order, no secret)
     for each in found.values():
         draw.shuffle(each)
@@ -44,6 +41,21 @@ def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: i
         if content not in seen and len(seen) < _FORMS:
             seen.add(content)
             yield {**after, edit.path: content}
+
+
+def _brought(before: bytes, program: Program, lines: Collection[int]) -> list[ast.expr]:
+    """The expressions on changed lines that were not there before, and those that one of them is made of; all of them
+    where none is new."""
+    every = [node for node, _ in sites(program) if isinstance(node, ast.expr) and {*_lines(node)} <= {*lines}]
+    gone = changed_lines(program.text.encode(), before)
+    old = (node for node in ast.walk(ast.parse(before)) if isinstance(node, ast.expr))
+    known = {ast.dump(node) for node in old if not gone.isdisjoint(_lines(node))}
+    new = {node for node in every if ast.dump(node) not in known}
+    return [node for node in every if node in new or program.parents.get(node) in new] or every
+
+
+def _lines(node: ast.expr) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
