@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest.mock
 from collections.abc import Mapping
 
 import pytest
@@ -90,6 +91,7 @@ def test_a_file_that_loads_only_beside_the_program_is_no_pass() -> None:
 
 def test_what_tests_take_from_pytest_by_name_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
+    assert unittest.mock.call.__func__ is not unittest.mock.call.__func__, "it makes up attributes"
     watch = HarnessWatch(lambda *said: told.append(said), lambda: True)  # type: ignore[no-untyped-call]
     watch.look("before")  # type: ignore[no-untyped-call]
     monkeypatch.setattr(pytest, "approx", lambda value: value)

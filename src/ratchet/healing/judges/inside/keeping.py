@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from types import FunctionType, MethodType
 
 _WATCHED = ("unittest", "pytest", "_pytest", "pluggy")
 
@@ -54,6 +55,7 @@ def _is_code(value):
 
 
 def _mark(value):
-    function = getattr(value, "__func__", value)
-    code, given = getattr(function, "__code__", None), getattr(function, "__defaults__", None)
-    return id(value), id(code), id(given), getattr(function, "__kwdefaults__", None) and id(function.__kwdefaults__)
+    function = value.__func__ if isinstance(value, (staticmethod, classmethod, MethodType)) else value
+    if not isinstance(function, FunctionType):  # `unittest.mock.call` makes up whatever attribute it is asked for
+        return id(value), None
+    return id(value), (id(function.__code__), id(function.__defaults__), id(function.__kwdefaults__))
