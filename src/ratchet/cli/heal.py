@@ -90,16 +90,14 @@ def run(
 
     INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
     the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
-    --apply, which keeps what you edited meanwhile. A doubtful result is shown and not applied: take it with --resume
-    after a look, or have it applied at once with --doubtful.
+    --apply, which keeps what you edited meanwhile. A doubtful result is applied with --resume or --doubtful only.
 
     \b
     With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
-    Exit codes: 0 passed, it passed already, or only a plan was asked for; 1 not healed, or not applied as it is
-    doubtful; 5 refused; 130 cancelled.
+    Exit codes: 0 passed, passed already, or only planned; 1 not healed or not applied; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:
@@ -140,8 +138,13 @@ def run(
     with suppress(BrokenPipeError):  # it ended as it did, whoever reads of it
         whole = shapes.tasks.RunShape.built(ended, siblings=alike)
         show.as_json(whole) if as_json else show_heal.ended(ended, plans.only, alike if siblings else None)
+    click.get_current_context().exit(_exit_code(ended, applies=applies))
+
+
+def _exit_code(ended: Episode, *, applies: bool) -> int:
+    """The exit code: a doubtful result that was to be applied, and is not, heals nothing."""
     held_back = applies and ended.is_doubtful and not ended.applied
-    click.get_current_context().exit(NOT_HEALED if held_back else EXITS.get(ended.status, NOT_HEALED))
+    return NOT_HEALED if held_back else EXITS.get(ended.status, NOT_HEALED)
 
 
 def _same_check(book: EpisodeBook, episode: str, check: str | None) -> str:

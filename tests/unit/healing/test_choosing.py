@@ -296,3 +296,10 @@ def test_what_the_program_raises_on_purpose_is_told_from_what_goes_wrong(
     said = told_of(answers([Input("refuses", "f", each, 0) for each in calls], Vocabulary())(), ())
     assert (said[0], said[2]) == ("!!ValueError", "!IndexError")
     assert said[1].startswith("int:")
+
+
+def test_a_case_is_doubtful_where_no_input_tells_how_wide_it_is() -> None:
+    grounds = PatchGrounds(failing=3, passing=3, forms=40)
+    assert any("where the case that it adds begins" in each for each in grounds.doubts(["extension"]))
+    assert not [*replace(grounds, inputs=30, kept=30).doubts(["extension"])]
+    assert not [*grounds.doubts(["comparison"])]

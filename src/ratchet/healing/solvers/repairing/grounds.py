@@ -90,9 +90,8 @@ class PatchGrounds:
             yield f"{loose} (write a test that tells them apart, and run again)"
         elif not self._keeps(families) and not self._is_pinned(families):
             yield from self._few()
-        if CASES.intersection(families) and self.turned > _TURNED * self.healthy:
-            changed = f"{self.turned} of {self.healthy} answers near those of tests that pass"
-            yield f"the case that it adds changes {changed} (say in a test where it begins)"
+        if CASES.intersection(families):
+            yield from self._case()
         yield from self._undecided()
         if self.raising > _RAISING * self.inputs:
             yield f"it raises for {_count(self.raising, 'input')} that had an answer (look who calls it so)"
@@ -100,6 +99,14 @@ class PatchGrounds:
             yield f"it returns another type of value for {_count(self.strange, 'input')} (look who uses it)"
         if DOUBTFUL.intersection(families) and not self.allies:
             yield "it takes away, moves or turns round what was there (ask why it was)"
+
+    def _case(self) -> Iterator[str]:
+        """Say where a case that is set apart may be too wide, or nothing tells how wide it is."""
+        if not self.inputs:
+            yield "no input near those of tests had an answer, to tell where the case that it adds begins (test that)"
+        elif self.turned > _TURNED * self.healthy:
+            changed = f"{self.turned} of {self.healthy} answers near those of tests that pass"
+            yield f"the case that it adds changes {changed} (say in a test where it begins)"
 
     def _undecided(self) -> Iterator[str]:
         """Say where what else passes may be right as well."""
