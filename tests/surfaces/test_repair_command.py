@@ -34,7 +34,7 @@ def run(home: Path, project: Path, *given: str) -> dict[str, Any]:
         env={**os.environ, "HOME": str(home.parent), "RATCHET_HOME": str(home)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     said: dict[str, Any] = json.loads(done.stdout)
@@ -136,3 +136,25 @@ def test_the_same_mistake_elsewhere_is_proposed_with_what_the_tests_say_and_noth
 def test_a_donor_that_is_no_python_file_is_said_before_anything_runs(home: Path, tmp_path: Path) -> None:
     said = run(home, tmp_path, "--donor", str(tmp_path / "nowhere.py"))
     assert "no Python file can be read there" in str(said["reason"])
+
+
+def test_what_mends_one_of_two_unrelated_failures_is_found_and_named(home: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "shop.py").write_text(
+        "import os\n\n\ndef total(prices):\n    return sum(prices) + 1\n\n\n"
+        "def place():\n    return os.environ['SHOP_PLACE_OF_THE_PERSON']\n"
+    )
+    (project / "test_shop.py").write_text(
+        "from shop import place, total\n\n\n"
+        "def test_place():\n    assert place() == open('/the/place/of/the/person').read()\n\n\n"
+        "def test_total():\n    assert total([2, 3]) == 5\n    assert total([]) == 0\n    assert total([1.5]) == 1.5\n"
+    )
+    said = run(home, project, "--budget-s", "400", "--candidates", "120")
+    assert said["status"] == "no_progress"
+    first = said["attempts"][0]
+    assert first["status"] == "failed"
+    assert "return sum(prices)" in first["diff"]
+    assert "it mends 1: test_shop.py::test_total" in first["reason"]
+    assert "attempt 1 mends a part" in said["reason"]
+    assert f"ratchet episodes diff {said['id']} --attempt 1" in said["reason"]

@@ -107,9 +107,21 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     elif held.status == "planned":
         out.print(f"  To carry it out: ratchet run --resume {held.id}", soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
+        _suspects(out, held)
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
     if siblings is not None and held.status == "passed":
         _siblings(out, siblings)
+
+
+def _suspects(out: Console, held: Episode) -> None:
+    """Of an episode that healed nothing: the suspect places with their reasons, what was tried there, what may help."""
+    for line in dict.fromkeys(line for each in held.attempts if each.candidates for line in each.note.splitlines()):
+        out.print(Styled("  seen     ", "cyan").append(plain(line, 900), "default"), soft_wrap=True)
+    if held.first is not None and held.first.killed == "wall":
+        longer = (
+            f"  The check was cut short, so nothing is known of its tests: --check-s {5 * held.first.duration_s:.0f}"
+        )
+        out.print(f"{longer} gives it longer, --check CMD names the failing test.", soft_wrap=True)
 
 
 def _standing(out: Console, last: Attempt) -> None:

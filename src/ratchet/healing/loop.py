@@ -130,7 +130,7 @@ class HealLoop:
             self._end("flaky", f"nothing is broken: {_rates(self._episode.flakes)}; repair the tests, not the program")
         elif verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
-        elif not self._episode.task.steps and (lacking := missing(verdict, Path(self._episode.task.folder))):
+        elif lacking := missing(verdict, Path(self._episode.task.folder), declared=bool(self._episode.task.steps)):
             self._end("refused", lacking)
             return False
         return not verdict.passed
@@ -223,7 +223,7 @@ class HealLoop:
             alternatives=max(0, solved.alternatives),
             standing=solved.standing,
             evidence=clean(solved.evidence, 800),
-            note=clean(solved.note, 2_000),
+            note=clean(solved.note or "\n".join(solved.hints), 2_000),
             memo=solved.memo,
         )
         if solved.status != "proposed":
@@ -309,9 +309,22 @@ class HealLoop:
     def _distill(self, status: EpisodeStatus, reason: str) -> Episode:
         """End the episode, and write down what it teaches."""
         diff = self._episode.attempts[-1].diff if status == "passed" else ""
+        reason = reason if status == "passed" else "; ".join(filter(None, (reason, self._in_part())))
         ended = replace(self._episode, status=status, reason=reason, diff=diff)
         learnt = self._ground.memory.distill(ended)
         return self._end(status, reason, diff=diff, learnt=learnt)
+
+    def _in_part(self) -> str:
+        """Name the attempt that mends some of what fails and breaks nothing; "" for none."""
+        n, found = self._best()
+        held = self._verdict(self._episode.start) or self._verdicts[0]
+        told = _effect(held, found)
+        kept = held.tests and found.tests and frozenset(held.tests.passed_ids) <= frozenset(found.tests.passed_ids)
+        if n == self._episode.start or not told or not kept:
+            return ""
+        standing = next((f", {each.standing}" for each in self._episode.attempts if each.n == n and each.standing), "")
+        how = f"ratchet episodes diff {self._episode.id} --attempt {n}"
+        return f"attempt {n} mends a part{standing}: {told.removeprefix('it mends ')} ({how})"
 
     def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:
         now = time.time()

@@ -43,6 +43,9 @@ def own_check(folder: Path) -> OwnCheck | None:
     for name in ("Makefile", "makefile", "GNUmakefile"):
         if _MAKE_TEST.search(_text(folder / name)):
             return OwnCheck(argv=("make", "test"), found=name)
+    for name in ("test.py", "tests.py"):  # pytest collects neither by itself
+        if (folder / name).is_file():
+            return OwnCheck(argv=("python", "-m", "pytest", "-q", name), found=name)
     return None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ratchet import ids
 from ratchet.errors import Refused
 from ratchet.healing.episode import Budget
+from ratchet.healing.job import Purse
 from ratchet.ports import Store
 from ratchet.records import Row, number_in, whole_in
 
@@ -124,3 +125,26 @@ class EpisodePurse:
         rows = self._store.find("charges", {"episode": self._episode, "attempt": attempt}).rows
         usd = sum(number_in(row, "usd" if row.get("settled") else "reserved_usd") for row in rows)
         return usd, int(sum(number_in(row, "tokens") for row in rows))
+
+
+class ShorterPurse:
+    """A purse with less time in it; money and cancelling are the purse's own."""
+
+    def __init__(self, purse: Purse, seconds: float) -> None:
+        self._purse = purse
+        self._ends_left = max(0.0, purse.seconds_left() - seconds)
+
+    def seconds_left(self) -> float:
+        return max(0.0, self._purse.seconds_left() - self._ends_left)
+
+    def usd_left(self) -> float:
+        return self._purse.usd_left()
+
+    def reserve(self, usd: float) -> str:
+        return self._purse.reserve(usd)
+
+    def settle(self, reservation: str, usd: float, *, tokens: int = 0) -> None:
+        self._purse.settle(reservation, usd, tokens=tokens)
+
+    def cancelled(self) -> bool:
+        return self._purse.cancelled() or self.seconds_left() <= 0

@@ -68,11 +68,14 @@ def _siblings(found: Sequence[SiblingPatch]) -> str:
 def _tried(episode: Episode) -> str:
     if not episode.attempts:
         return ""
-    lines = [
-        f"- {each.n}, {each.status.replace('_', ' ')}: {_code(each.fix or 'no change')} {_code(each.reason)}"
-        for each in episode.attempts
-    ]
-    return "## What was tried\n\n" + "\n".join(lines)
+    parts = ["## What was tried"]
+    for each in episode.attempts:
+        parts.append(
+            f"- {each.n}, {each.status.replace('_', ' ')}: {_code(each.fix or 'no change')} {_code(each.reason)}"
+        )
+        parts += [quoted(redact(each.note))] if each.candidates and each.note else []
+        parts += [quoted(each.shown[:_DIFF_CHARS])] if each.shown else []
+    return "\n\n".join(parts)
 
 
 def _flakes(episode: Episode) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ratchet.healing.episode import Task, Verdict
-from ratchet.healing.testruns import Read, suite_run
+from ratchet.healing.testruns import Read, SuiteRun, suite_run
 
 SHARE = 0.15  # of the time that is left, what the first run of all tests may take
 ASKED_SHARE = 0.4  # the same, where they must be run
@@ -32,9 +32,18 @@ def whole_suite(task: Task, read: Read) -> tuple[str, ...]:
     some = any("::" in each or each.endswith(".py") for each in run.arguments)
     if run.runner != "pytest" or run.cwd or not some:
         return ()
+    return _pytest(run)
+
+
+def one_test(task: Task, read: Read, test: str) -> tuple[str, ...]:
+    """The command that runs one test of a check, or one file; () where the check does not run pytest."""
+    run = suite_run(task.check, read)
+    return _pytest(run, test) if run.runner == "pytest" and not run.cwd else ()
+
+
+def _pytest(run: SuiteRun, *arguments: str) -> tuple[str, ...]:
     assigned = tuple(f"{name}={value}" for name, value in run.environ.items())
-    going_on = "--continue-on-collection-errors"  # a file that cannot be read says nothing of the others
-    return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q", going_on)
+    return (*(("env",) if assigned else ()), *assigned, run.python or "python", "-m", "pytest", "-q", *arguments)
 
 
 def silent(task: Task, before: Verdict | None) -> str:

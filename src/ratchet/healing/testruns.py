@@ -72,6 +72,10 @@ def suite_run(check: Sequence[str], read: Read) -> SuiteRun:
     return found or SuiteRun(runner="command", arguments=tuple(check))
 
 
+_GOING_ON = "--continue-on-collection-errors"
+"""A file that cannot be collected says nothing of the others."""
+
+
 def counted_arguments(run: SuiteRun) -> list[str]:
     """The arguments of a run of pytest whose tests are to be told one by one: all of them, in one process."""
     if run.runner != "pytest":
@@ -88,7 +92,7 @@ def counted_arguments(run: SuiteRun) -> list[str]:
             skip = word != "--cov"
         elif not re.fullmatch(r"-n\d+|-nauto", word):
             kept.append(word)
-    return kept
+    return kept if _GOING_ON in kept else [*kept, _GOING_ON]
 
 
 def reading(folder: Path) -> Read:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ratchet.healing.episode import Verdict
-from ratchet.healing.missing import missing
+from ratchet.healing.episode import RunnerCounts, Verdict
+from ratchet.healing.missing import missing, outside
 from ratchet.healing.solvers.unreadable import unreadable
 from ratchet.healing.testruns import reading
 
@@ -28,12 +29,13 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("output", "named"),
     [
-        ("E   ModuleNotFoundError: No module named 'six'", "pip install -e . six"),
-        ("E   ModuleNotFoundError: No module named 'yaml.constructor'", "pip install -e . pyyaml"),
-        ("E   ModuleNotFoundError: No module named 'jsons'", "pip install -e . jsons"),
-        ("/x/python: No module named pytest", "pip install -e . pytest"),
-        ("pytest: error: unrecognized arguments: --timeout=60", "pip install -e . pytest-timeout"),
-        ("E       fixture 'mocker' not found", "pip install -e . pytest-mock"),
+        ("E   ModuleNotFoundError: No module named 'six'", "install -e . pytest six"),
+        ("E   ModuleNotFoundError: No module named 'yaml.constructor'", "install -e . pytest pyyaml"),
+        ("E   ModuleNotFoundError: No module named 'jsons'", "install -e . pytest jsons"),
+        ("/x/python: No module named pytest", "install -e . pytest"),
+        ("pytest: error: unrecognized arguments: --timeout=60", "install -e . pytest pytest-timeout"),
+        ("E       fixture 'mocker' not found", "install -e . pytest pytest-mock"),
+        ("No module named 'six'\nNo module named 'attr'", "install -e . pytest six attrs"),
     ],
 )
 def test_what_is_missing_is_named_with_its_remedy(project: Path, output: str, named: str) -> None:
@@ -75,6 +77,61 @@ def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
     assert missing(said("No module named 'six'"), project).endswith(".venv/bin/python -m pip install six")
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.4.0\n")
     assert missing(said("No module named 'six'"), project).endswith("uv pip install --python .venv six")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "output", "asked"),
+    [
+        ("test-requirements.txt", "pytest\ndelegator.py\n", "No module named 'delegator'", "-r test-requirements.txt"),
+        ("tox.ini", "[testenv]\ndeps =\n    delegator.py\n", "No module named 'delegator'", "delegator.py"),
+        ("setup.py", "setup(install_requires=['six>=1.8.0'])\n", "No module named 'six'", "'six>=1.8.0'"),
+        (
+            "pyproject.toml",
+            '[project]\nname = "x"\noptional-dependencies.testing = ["docopt"]\n',
+            "No module named 'docopt'",
+            "'.[testing]'",
+        ),
+        ("pyproject.toml", '[dependency-groups]\ndev = ["docopt==1"]\n', "No module named 'docopt'", "--group dev"),
+    ],
+)
+def test_the_remedy_is_what_the_project_asks_for(tmp_path: Path, file: str, text: str, output: str, asked: str) -> None:
+    (tmp_path / file).write_text(text)
+    assert missing(said(output), tmp_path).endswith(f" {asked}")
+    assert missing(said(output), tmp_path, declared=True).endswith(f" {asked}")
+    assert missing(said("No module named 'unheard'"), tmp_path, declared=True) == ""
+
+
+BROKEN = """\
+==================================== ERRORS ====================================
+_____________________ ERROR collecting tests/test_far.py _______________________
+tests/test_far.py:4: in <module>
+    from whatever import _
+.venv/lib/python3.11/site-packages/whatever.py:30: in <module>
+    __code__ = CodeType(1, 0)
+E   TypeError: code expected at least 16 arguments, got 14
+_____________________ ERROR collecting tests/test_near.py ______________________
+tests/test_near.py:1: in <module>
+    import prices
+prices.py:2: in <module>
+    from whatever import _
+.venv/lib/python3.11/site-packages/whatever.py:30: in <module>
+    __code__ = CodeType(1, 0)
+E   TypeError: code expected at least 16 arguments, got 14
+=========================== short test summary info ============================
+"""
+
+
+def test_an_error_in_a_package_that_a_test_imports_is_nothing_to_edit_for(project: Path) -> None:
+    (project / "tests").mkdir()
+    for name in ("far", "near"):
+        (project / "tests" / f"test_{name}.py").write_text("")
+    found = outside(said(BROKEN), project)
+    assert [*found] == ["tests/test_far.py"]
+    assert "whatever.py raises TypeError: code expected" in found["tests/test_far.py"]
+    alone = replace(said(BROKEN), tests=RunnerCounts(errors=1, failed_ids=("tests/test_far.py",)))
+    assert missing(alone, project).startswith("dependency_broken: .venv/lib/python3.11/site-packages/whatever.py")
+    both = replace(said(BROKEN), tests=RunnerCounts(failed=1, failed_ids=("tests/test_far.py", "tests/test_near.py")))
+    assert missing(both, project) == ""
 
 
 COLLECTED = """\

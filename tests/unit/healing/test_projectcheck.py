@@ -28,6 +28,7 @@ from ratchet.healing.project_check import argv_of, own_check
             "go test ./...",
         ),
         ({"tests/test_a.py": "", "Makefile": "test:\n"}, "python -m pytest -q"),
+        ({"test.py": "", "slug/__init__.py": ""}, "python -m pytest -q test.py"),
         ({"shop/__init__.py": "", "shop/tests/test_a.py": ""}, "python -m pytest -q"),
         ({"src/shop/__init__.py": "", "src/shop/till/test/test_a.py": ""}, "python -m pytest -q"),
     ],

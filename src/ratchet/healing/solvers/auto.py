@@ -5,34 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ratchet.errors import Refused
-from ratchet.healing.job import Purse, Solved, SolveJob, Solver, SolverOptions
+from ratchet.healing.job import Solved, SolveJob, Solver, SolverOptions
+from ratchet.healing.purse import ShorterPurse
 
 CHEAP, DEAR = "repair", "model"
 _SHARE = 1 / 3
 """Of the time left, which the cheap one may take while a dear one waits."""
-
-
-class _Shorter:
-    """A purse with less time in it; money and cancelling are the purse's own."""
-
-    def __init__(self, purse: Purse, seconds: float) -> None:
-        self._purse = purse
-        self._ends_left = max(0.0, purse.seconds_left() - seconds)
-
-    def seconds_left(self) -> float:
-        return max(0.0, self._purse.seconds_left() - self._ends_left)
-
-    def usd_left(self) -> float:
-        return self._purse.usd_left()
-
-    def reserve(self, usd: float) -> str:
-        return self._purse.reserve(usd)
-
-    def settle(self, reservation: str, usd: float, *, tokens: int = 0) -> None:
-        self._purse.settle(reservation, usd, tokens=tokens)
-
-    def cancelled(self) -> bool:
-        return self._purse.cancelled() or self.seconds_left() <= 0
 
 
 class AutoSolver:
@@ -58,7 +36,7 @@ class AutoSolver:
         spent = first.candidates if first else 0
         if self._dear is None:
             tried = f"{self._cheap.name} found nothing: {first.reason if first else 'no change passes'}"
-            return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}")
+            return Solved(status="gave_up", candidates=spent, reason=f"{tried}; {self._missing}", hints=self._hints)
         job.note(f"{self._cheap.name} found nothing: asking {self._dear.name}")
         second = self._dear.solve(replace(job, hints=self._hints))
         note = "; ".join(filter(None, (f"after {spent} candidates of {self._cheap.name}", second.note)))
@@ -68,7 +46,7 @@ class AutoSolver:
         """Ask the cheap one first; the files as they were where it has no proposal."""
         if self._dear is None:
             return self._cheap.solve(job)
-        shorter = _Shorter(job.purse, job.purse.seconds_left() * _SHARE)
+        shorter = ShorterPurse(job.purse, job.purse.seconds_left() * _SHARE)
         start = job.workspace.checkpoint()
         solved = self._cheap.solve(replace(job, purse=shorter))
         if solved.status == "proposed" and not job.workspace.diff(start):

@@ -17,6 +17,7 @@ from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.repairing.templates import FAMILIES
+from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
 from ratchet.healing.solvers.unreadable import unreadable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
@@ -47,7 +48,6 @@ _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
 _EXACT = 8  # edits that are made again before any other
-_HINTED = 12  # suspect lines that are passed on
 _AWAY = 17  # places between a family and the one that the placebo tells in its stead
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
@@ -66,6 +66,7 @@ class SearchResult:
     """What speaks for the first patch."""
     places: tuple[tuple[str, int, float], ...] = ()
     """Lines of the program by how suspect they are: (path, line, suspicion), the most suspect first."""
+    suspects: tuple[str, ...] = ()  # the most suspect functions, and why
     near: tuple[Mapping[str, Json], ...] = ()
     """Edits that helped without being enough: {"marks", "gained": tests}, the best first."""
     loaded_anew: int = 0
@@ -101,8 +102,7 @@ class SearchRequest:
     """Tests that count for nothing."""
     failing: tuple[str, ...] = ()
     """Tests that fail for the judge, by its names; none where it only counts."""
-    plain: bool = False
-    """Load the tests anew for every candidate: the baseline of a benchmark."""
+    plain: bool = False  # load the tests anew for every candidate: the baseline of a benchmark
     memos: Sequence[Memo] = ()
     signature: str = ""
     donors: Mapping[str, str] = field(default_factory=dict)
@@ -125,6 +125,10 @@ class Repair:
         self._cpu_s = cpu_s
 
     def solve(self, job: SolveJob) -> Solved:
+        """A change that mends all tests; else those that mend some and break none."""
+        return solved(job, self._solved)
+
+    def _solved(self, job: SolveJob) -> Solved:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
         skip, spent = _skipped(job), tuple[str, ...]()
         tried, used_s, refused = 0, 0.0, ""
@@ -349,6 +353,7 @@ def _read(ran: Ran) -> SearchResult:
         grounds=_grounds(said.get("grounds")),
         timed_out=said.get("timed_out") is True,
         places=tuple(_places(said.get("places"))),
+        suspects=tuple(str(each)[:300] for each in _list(said.get("suspects"))),
         near=tuple(each for each in _list(said.get("near")) if isinstance(each, dict)),
         loaded_anew=_count(said.get("loaded_anew")),
         spent=tuple(map(str, _list(said.get("spent")))),
@@ -464,20 +469,18 @@ def hints_of(found: SearchResult) -> tuple[str, ...]:
         for each in found.near
         if (marks := [mark for mark in _list(each.get("marks")) if isinstance(mark, dict)])
     ]
-    places = ", ".join(f"{path}:{line}" for path, line, _ in found.places[:_HINTED])
-    tried = f"{found.tried} small edits were tried without success; the most suspect lines: {places}"
-    return (tried, *near) if found.tried and places else ()
+    tried = f"{found.tried} small edits were tried without success; most suspect: {'; '.join(found.suspects)}"
+    return (tried, *near) if found.tried and found.suspects else ()
 
 
 def exhausted(found: SearchResult, most: int) -> str:
     """Why a search ended that found nothing; `most` is how many candidates it was given."""
     if found.timed_out:
-        end = "the time was up"
+        end = "the time was up: --budget-s gives more"
     else:
         end = "--candidates allows no more" if found.tried >= most else "there are no others"
-    more = "give it more, or " if found.timed_out or found.tried >= most else ""
-    other = "for anything but one place of a Python file name --solver model or command:WORDS"
-    return f"none of {found.tried:,} small edits of Python makes the check pass ({end}); {more}{other}"
+    more = "more than small edits of Python takes a model or a coding agent: --solver model, --solver command:WORDS"
+    return f"none of {found.tried:,} small edits makes the check pass ({end}); {more}"
 
 
 def _count(value: Json) -> int:

@@ -24,6 +24,7 @@ from .pinning import counted, other_constants, other_forms
 from .recollection import Remembered
 from .search import RepairSearch
 from .server import ForkServer
+from .suspects import told_suspects
 from .transplanting import in_place
 from .varying import Vocabulary, spoken_at
 from .wanted import Patch, Wanted
@@ -130,6 +131,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds, cpu_s=server.cpu_s,
         spent=sorted(search.spent), near=search.near,
+        suspects=told_suspects(search.places, search.tree, search.localiser.ran, search.first, server.root),
     )  # fmt: skip
 
 

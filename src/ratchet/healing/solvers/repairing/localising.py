@@ -70,6 +70,11 @@ class Localiser:
         return [each for each in self._calls if each.get("test") in running]
 
     @property
+    def ran(self) -> Mapping[str, Mapping[str, Collection[int]]]:
+        """The lines that each test ran: test -> file -> lines; under "" what was run at import."""
+        return self._ran
+
+    @property
     def beside(self) -> frozenset[str]:
         """Tests that lie beside those of the check, and pass."""
         return frozenset(self._beside or ())

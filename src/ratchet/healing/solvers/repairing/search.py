@@ -60,7 +60,7 @@ class RepairSearch:
     def __init__(self, server: ForkServer, wanted: Wanted, note: Callable[[str], None]) -> None:
         self._server, self._wanted, self._note = server, wanted, note
         self._root = server.root
-        self._localiser = Localiser(server, self.tree)
+        self.localiser = Localiser(server, self.tree)
         self._examples = Examples(server, self._module_of)
         self._files: dict[str, SourceFile | None] = {}
         self._imported: Mapping[str, Collection[int]] = {}
@@ -156,7 +156,7 @@ class RepairSearch:
 
     def passing(self, patch: Patch) -> frozenset[str]:
         """Tests that passed from the beginning, of the check or beside it, and run what a patch changes."""
-        return (self.first.passing | self._localiser.beside) & self._localiser.running(self.places_of(patch))
+        return (self.first.passing | self.localiser.beside) & self.localiser.running(self.places_of(patch))
 
     @property
     def near(self) -> list[dict[str, object]]:
@@ -174,7 +174,7 @@ class RepairSearch:
 
     def healthy(self, patches: Sequence[Patch]) -> list[Mapping[str, str]]:
         """Calls by tests beside those of the check, which pass and run what one of some patches changes."""
-        return self._localiser.calls([place for each in patches for place in self.places_of(each)])
+        return self.localiser.calls([place for each in patches for place in self.places_of(each)])
 
     def places_of(self, patch: Patch) -> list[Place]:
         """Places of the program that a patch changes."""
@@ -226,7 +226,7 @@ class RepairSearch:
     def _open(self, state: State) -> None:
         """See what its tests run, and put its edits into order."""
         state.opened = True
-        located = self._localiser.located(state.files, state.report)
+        located = self.localiser.located(state.files, state.report)
         suspect = located.suspicion
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
@@ -390,7 +390,7 @@ class RepairSearch:
     def _keeps(self, patch: Patch) -> bool:
         """Tell whether a patch lets the tests beside those of the check pass that run what it changes, and examples in
         the program's texts come out as they do."""
-        guarding = self._localiser.guarding(self.places_of(patch))
+        guarding = self.localiser.guarding(self.places_of(patch))
         report = self._server.beside(patch.files, guarding) if guarding else RunReport()
         kept = not (report.failing & guarding and not report.cut_short)
         return kept and not self.examples(patch)[2]
