@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -417,3 +418,21 @@ def test_a_proposal_leaves_out_what_tools_leave_behind(court: Court) -> None:
     for name in ("calc.py", "__pycache__/calc.pyc", ".pytest_cache/x"):
         court.workspace.write(name, b"x = 1\n")
     assert [each.path for each in proposal(court.workspace.diff())] == ["calc.py"]
+
+
+def test_a_test_that_is_skipped_now_is_no_pass_though_the_first_run_was_cut_short(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    tests = (
+        "import pytest\nfrom calc import add, last\n\n\n@pytest.mark.skip\ndef test_old():\n    assert False\n\n\n"
+        "def test_add():\n    assert add(1, 2) == 3\n\n\ndef test_last():\n    assert last([1, 2]) == 2\n"
+    )
+    right = "def add(a, b):\n    return a + b\n\n\ndef last(items):\n    return items[-1]\n"
+    files = {"calc.py": right.replace("[-1]", "[len(items)]"), "test_calc.py": tests}
+    court = Court(tmp_path, sandbox, files, ("python", "-m", "pytest", "-q"))
+    assert court.checks.first is not None
+    court.checks.first = replace(court.checks.first, tests=None, killed="wall")
+    assert court.judge({"calc.py": right}).passed
+    lost = court.judge({"calc.py": right + "\nimport unittest\n\n\ndef add(a, b):\n    raise unittest.SkipTest\n"})
+    assert not lost.passed
+    assert lost.reason == "test_calc.py::test_add is skipped now"

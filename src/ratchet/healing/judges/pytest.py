@@ -79,7 +79,15 @@ class PytestJudge:
             return graded_untouched(workspace, grade) if first is not None else None
 
         against = contradiction(graded, known, right=self._right is not None) if graded and changes else ""
-        return _Judged(ran=ran, graded=graded, changes=changes, limits=limits, first=first, against=against).verdict()
+        told = _Judged(ran=ran, graded=graded, changes=changes, limits=limits, first=first, against=against).verdict()
+        skipped = told.tests.skipped_ids if told.passed and told.tests is not None else ()
+        if skipped and first is not None and first.tests is None:  # it was cut short, and told of no test
+            found = graded_untouched(workspace, replace(grade, task=replace(task, selected=skipped)))
+            runs = (found.apart, found.together) if found is not None else ()
+            before = {name: said for each in runs if each is not None for name, said in each.outcomes.items()}
+            off = next((name for name in skipped if before.get(name) not in ("skipped", "xfailed")), "")
+            return replace(told, passed=False, score=0.99, reason=f"{off} is skipped now") if off else told
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
