@@ -114,7 +114,7 @@ class Court:
             sandbox=sandbox,
             base=self.workspace,
             beginning=self.beginning,
-            limits=Limits(wall_s=60),
+            limits=Limits(wall_s=240),
             purse=EpisodePurse(self.store, "e", Budget()),
         )
         self.first = self.checks.reproduce()

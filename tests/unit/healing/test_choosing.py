@@ -175,6 +175,14 @@ def test_what_changes_much_needs_more_tests_that_can_tell() -> None:
     assert not [*replace(few, kept=130).doubts(["extension"])]
 
 
+def test_more_edits_than_tests_that_failed_are_doubtful() -> None:
+    grounds = PatchGrounds(failing=1, passing=5, inputs=153, kept=153, forms=30)
+    assert [*grounds.doubts(["operator"])] == []
+    assert "2 edits for 1 failing test" in "; ".join(grounds.doubts(["index", "operator"]))
+    assert [*replace(grounds, failing=2).doubts(["index", "operator"])] == []
+    assert [*grounds.doubts(["rewriting", "rewriting"])] == []  # a model's lines are one thought
+
+
 def test_calls_and_examples_tell_as_tests_do() -> None:
     one = PatchGrounds(failing=1, inputs=60, kept=20)
     assert any("only 1 test, call or example can tell (write" in each for each in one.doubts(["comparison"]))

@@ -14,6 +14,7 @@ DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacemen
 CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "guarding",
                    "leaving", "setting"})  # fmt: skip
 APART = CASES.union(DOUBTFUL, ("constant", "initial"))
+_WHOLE = frozenset({"rewriting", "guarding"})  # of a patch that no search made: its lines are one thought
 _TURNED = 0.2  # of the inputs near those of healthy tests, which a further case may answer otherwise
 _KEPT = 0.9
 # Tests that must be able to tell: more of them where the patch changes more than the answers that they complain of.
@@ -85,6 +86,7 @@ class PatchGrounds:
         if self.broken:
             gone = _count(self.broken, "example")
             yield f"{gone} in the program's own texts come out otherwise (look which is right)"
+        yield from self._many(families)
         if self._is_loose():
             loose = f"{self.alive} of {self.forms} other forms of these lines pass as well"
             yield f"{loose} (write a test that tells them apart, and run again)"
@@ -119,6 +121,13 @@ class PatchGrounds:
                 other, inputs = "another constant in the place of one that it brings", self.open
             differs = f"{other} passes, too, and answers {_count(inputs, 'input')} otherwise"
             yield f"{differs}; no test decides (say in one which is meant)"
+
+    def _many(self, families: Sequence[str]) -> Iterator[str]:
+        """Say where edits were put together for fewer tests: of so many pairs one fits by chance."""
+        edits = [each for each in families if each not in _WHOLE]
+        if len(edits) > max(1, self.failing):
+            asked = _count(self.failing, "failing test")
+            yield f"it is made of {len(edits)} edits for {asked} (write a test for each, and run again)"
 
     def _few(self) -> Iterator[str]:
         """Say where too little can tell. A test that calls what is changed in many ways can as many can."""
