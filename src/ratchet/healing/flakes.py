@@ -22,6 +22,7 @@ WHOLE = "the check"
 """Stands for a test where a check does not name its tests."""
 _MOST_RUNS = 30
 _MOST_NAMED = 1_500  # tests that one command names
+_FLAKES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,10 @@ def without(verdict: Verdict, quarantined: Sequence[str]) -> Verdict:
     if failed or verdict.passed:
         return replace(verdict, tests=left)
     return replace(verdict, tests=left, passed=True, score=1.0, reason="", kind="", signature="", template="")
+
+
+def rates(flakes: Sequence[Flake]) -> str:
+    """Flaky tests and how often each failed."""
+    shown = ", ".join(f"{each.test} failed in {each.failed} of {each.runs} runs" for each in flakes[:_FLAKES_SHOWN])
+    more = len(flakes) - _FLAKES_SHOWN
+    return f"{shown} and {more} others are flaky, too" if more > 0 else shown

@@ -18,7 +18,7 @@ from ratchet.healing import rows as episodes
 from ratchet.healing.attempt import Checks, SolverAnswer, lay, propose
 from ratchet.healing.breaker import why_stop
 from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStatus, Flake, Memo, Standing, Task, Verdict
-from ratchet.healing.flakes import told_apart
+from ratchet.healing.flakes import rates, told_apart
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.missing import missing
 from ratchet.healing.patches import diff_text
@@ -26,12 +26,11 @@ from ratchet.healing.planning.steps import for_step, so_far
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
 from ratchet.healing.shown import shown_text
+from ratchet.healing.suite import effect
 from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.records import Json, Lesson
 from ratchet.sandbox.command import FileChange, Limits
 
-_FLAKES_SHOWN = 5
-_NAMED = 3  # tests that a reason names
 _REPEATS_SHARE = 0.15  # of the time that is left, what it may take to tell flaky tests from broken ones
 Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attempted", "ended"]
 
@@ -127,7 +126,7 @@ class HealLoop:
             self._end("refused", verdict.reason)
             return False
         if verdict.passed and self._episode.flakes:
-            self._end("flaky", f"nothing is broken: {_rates(self._episode.flakes)}; repair the tests, not the program")
+            self._end("flaky", f"nothing is broken: {rates(self._episode.flakes)}; repair the tests, not the program")
         elif verdict.passed:
             self._end("already_passing", "the check passes as it is: nothing to heal")
         elif lacking := missing(verdict, Path(self._episode.task.folder), declared=bool(self._episode.task.steps)):
@@ -261,7 +260,7 @@ class HealLoop:
             signature=failure.signature if same else verdict.signature,
             reason=""
             if verdict.passed
-            else clean("; ".join(filter(None, (solved.reason, verdict.reason, _effect(failure, verdict)))), 1_000),
+            else clean("; ".join(filter(None, (solved.reason, verdict.reason, effect(failure, verdict)))), 1_000),
         )
 
     def _take(self, base: int) -> None:
@@ -318,7 +317,7 @@ class HealLoop:
         """Name the attempt that mends some of what fails and breaks nothing; "" for none."""
         n, found = self._best()
         held = self._verdict(self._episode.start) or self._verdicts[0]
-        told = _effect(held, found)
+        told = effect(held, found)
         kept = held.tests and found.tests and frozenset(held.tests.passed_ids) <= frozenset(found.tests.passed_ids)
         if n == self._episode.start or not told or not kept:
             return ""
@@ -392,20 +391,3 @@ def _failing(verdict: Verdict) -> tuple[str, ...]:
     """The tests that fail, by the names under which what healed them is found again."""
     told = verdict.tests.failed_ids if verdict.tests is not None else ()
     return tuple(dict.fromkeys(map(name_of, told)))[:MOST]
-
-
-def _effect(before: Verdict, after: Verdict) -> str:
-    """Tell what a change made of the tests: those that pass with it, those that fail with it only; "" for no change."""
-    if before.tests is None or after.tests is None or after.refused:
-        return ""
-    mended = [name for name in before.tests.failed_ids if name in after.tests.passed_ids]
-    broken = [name for name in before.tests.passed_ids if name in after.tests.failed_ids]
-    told = (("it mends", mended), ("it breaks", broken))
-    return "; ".join(f"{what} {len(names)}: {', '.join(names[:_NAMED])}" for what, names in told if names)
-
-
-def _rates(flakes: Sequence[Flake]) -> str:
-    """Flaky tests and how often each failed."""
-    shown = ", ".join(f"{each.test} failed in {each.failed} of {each.runs} runs" for each in flakes[:_FLAKES_SHOWN])
-    more = len(flakes) - _FLAKES_SHOWN
-    return f"{shown} and {more} others are flaky, too" if more > 0 else shown

@@ -78,3 +78,13 @@ def compared(task: Task, before: Verdict, run: Run, wall_s: float) -> SuiteVerdi
 def _missing(names: Sequence[str], verdict: Verdict) -> list[str]:
     passed = set(verdict.tests.passed_ids) if verdict.tests is not None else set()
     return [name for name in names if name not in passed]
+
+
+def effect(before: Verdict, after: Verdict) -> str:
+    """Tell what a change made of the tests: those that pass with it, those that fail with it only; "" for no change."""
+    if before.tests is None or after.tests is None or after.refused:
+        return ""
+    mended = [name for name in before.tests.failed_ids if name in after.tests.passed_ids]
+    broken = [name for name in before.tests.passed_ids if name in after.tests.failed_ids]
+    told = (("it mends", mended), ("it breaks", broken))
+    return "; ".join(f"{what} {len(names)}: {', '.join(names[:_NAMED])}" for what, names in told if names)

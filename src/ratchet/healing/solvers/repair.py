@@ -469,8 +469,9 @@ def hints_of(found: SearchResult) -> tuple[str, ...]:
         for each in found.near
         if (marks := [mark for mark in _list(each.get("marks")) if isinstance(mark, dict)])
     ]
-    tried = f"{found.tried} small edits were tried without success; most suspect: {'; '.join(found.suspects)}"
-    return (tried, *near) if found.tried and found.suspects else ()
+    places = "; ".join(found.suspects) or "unknown, since it was not seen what the failing tests run"
+    tried = f"{found.tried} small edits were tried without success; most suspect: {places}"
+    return (tried, *near) if found.tried else ()
 
 
 def exhausted(found: SearchResult, most: int) -> str:

@@ -21,9 +21,13 @@ def told_suspects(
     report: RunReport,
     root: str,
 ) -> list[str]:
-    """One sentence for each, the most suspect first. `places` are so, and `report` says how the tests end."""
+    """One sentence for each, the most suspect first; none of what no failing test was seen to run. `places` are in that
+    order, and `report` says how the tests end."""
+    seen = {(file, at) for name in report.failing for file, found in ran.get(name, {}).items() for at in found}
     held: dict[tuple[str, str], list[int]] = {}
     for path, line, _ in places:
+        if (os.path.join(root, path), line) not in seen:
+            continue
         held.setdefault((path, _function(tree_of(os.path.join(root, path)), line)), []).append(line)
         if len(held) > _FUNCTIONS:
             break
