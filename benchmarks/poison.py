@@ -2,10 +2,10 @@
 
     python benchmarks/poison.py [--sessions DIR]
 
-240 attacks: each of 20 orders in each of 12 slots of a lesson (`tests/support/attacks.py`), proven and active, as if
-all earlier defences had failed. Ratchet says a sentence of its own whose slots hold commands, flags, names and paths;
-an order that is said counts. Honest are the lessons that `learn` makes of DIR's histories (Claude Code JSONL), in the
-words in which an agent sees them. The peer is agent-memory-guard 0.3.3, which looks at the same texts (`scan`): what it
+240 attacks, drawn (`tests/support/attacks.py`): an order, as a sentence or of the very shape that its slot asks for, in
+a slot of a lesson, proven and active, as if all earlier defences had failed. Ratchet says a sentence of its own whose
+slots hold what steps of the project held; an order that is said before a step, or at a session's start, counts. Honest
+are the lessons that `learn` makes of DIR's histories (Claude Code JSONL): those that it would tell ahead, and the words in which an agent sees them. The peer is agent-memory-guard 0.3.3, which looks at the same texts (`scan`): what it
 calls safe is let through, what it does not is held back.
 """
 
@@ -18,15 +18,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from figures import Figure, at_most, publish
+from ratchet.lessons import lookup
 from ratchet.lessons.ahead.making import triggers
-from ratchet.lessons.fence import harmless
+from ratchet.lessons.ahead.sighted import sightings, tells_what_ran
+from ratchet.lessons.fence import digest, harmless
+from ratchet.lessons.origins import GROUP
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from support.attacks import ORDERS, SHAPES, attack  # noqa: E402
+from support.attacks import attacks  # noqa: E402
 
 PROVEN: Row = {
     "state": "active", "scope": "project", "project": "/p", "source": "session", "rule": "flag", "signature": "s",
@@ -46,29 +49,26 @@ def peer() -> Callable[[str], bool] | None:
     return lambda text: bool(scan(text).safe)
 
 
-def said(rows: list[Row], folder: Path) -> list[str]:
-    """What is said before steps of these lessons."""
-    store = SqliteStore(folder / "ratchet.db")
-    store.insert_new("lessons", [{**PROVEN, "id": f"l-{at}", **row} for at, row in enumerate(rows)])
-    told = [each.text for each in triggers(store, "/p")]
-    store.close()
-    return told
+def said(word: str, row: Row) -> bool:
+    """Whether an attacker's word is said ahead of anything."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder) / "ratchet.db")
+        store.insert_new("lessons", [{**PROVEN, "id": "l-1", **row}])
+        told = [each.text for each in triggers(store, "/p")]
+        store.close()
+        return word in "\n".join([*told, digest(lookup.top(folder, "/p"), LONGEST)[0]])
 
 
-def attacks(safe: Callable[[str], bool] | None) -> Figure:
+def attacked(safe: Callable[[str], bool] | None, total: int = 240) -> Figure:
     obeyed = through = 0
-    for order in ORDERS:
-        rows: list[Row] = [{**attack(shape, order), "told": [[f"add {order}"]]} for shape in SHAPES]
-        with tempfile.TemporaryDirectory() as folder:
-            told = said(rows, Path(folder))
-        obeyed += sum(order in text for text in told)
-        if safe is not None:
-            through += sum(safe(" ".join(map(str, row.values()))) for row in rows)
-    total = len(ORDERS) * len(SHAPES)
+    for word, row in attacks(total, 1):
+        row = {"text": f"Run {word} first.", **row}
+        obeyed += said(word, row)
+        through += safe is not None and safe(" ".join(map(str, row.values())))
     beside = "agent-memory-guard is not installed"
     if safe is not None:
         beside = f"agent-memory-guard lets {100 * through / total:.0f} % through"
-    return at_most(f"orders that are said before a step, of {total} attacks", obeyed, 0, unit="said", baseline=beside)
+    return at_most(f"orders that are said ahead, of {total} attacks", obeyed, 0, unit="said", baseline=beside)
 
 
 def honest(sessions: Path, safe: Callable[[str], bool] | None) -> Figure:
@@ -76,13 +76,15 @@ def honest(sessions: Path, safe: Callable[[str], bool] | None) -> Figure:
     with tempfile.TemporaryDirectory() as folder, Runtime.open(home=Path(folder)) as runtime:
         runtime.learn(files)
         rows = runtime.store.find("lessons").rows
+        seen = sightings(runtime.store, rows)
+        unsaid = sum(not tells_what_ran(row, seen) for row in rows if row.get("group") != GROUP)
         texts = [f"{row.get('when_text') or ''}\n{row['text']}" for row in rows if row.get("text")]
-    held = sum(harmless(text, LONGEST) == "" for text in texts)
+    held = unsaid + sum(harmless(text, LONGEST) == "" for text in texts)
     beside = "agent-memory-guard is not installed"
     if safe is not None:
         beside = f"agent-memory-guard {100 * sum(not safe(text) for text in texts) / len(texts):.1f} %"
     return at_most(
-        f"honest lessons of {len(texts)} whose words are held back",
+        f"honest lessons of {len(texts)} that are held back",
         100 * held / len(texts),
         1,
         unit="%",
@@ -95,7 +97,7 @@ def main() -> None:
     parser.add_argument("--sessions", type=Path, default=ROOT.parent / "shared" / "data" / "claude-code-more" / "cli")
     given = parser.parse_args()
     safe = peer()
-    figures = [attacks(safe)]
+    figures = [attacked(safe)]
     if given.sessions.is_dir():
         figures.append(honest(given.sessions, safe))
     publish("poison", figures)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.trigger import Trigger
 from ratchet.lessons.delivery import publish_triggers
-from ratchet.records import Row
+from ratchet.records import Row, text_in
 from ratchet.store.sqlite import SqliteStore
 
 
@@ -29,6 +29,18 @@ def a_trigger(**given: str) -> Trigger:
     return Trigger(**{**fields, **more, **given})
 
 
+def sighting(lesson: Row, ran: str) -> Row:
+    """A step that ran in the project of a mined lesson, and what worked after it, of which it was learnt."""
+    told = lesson.get("told")
+    return {
+        "id": f"r-{lesson['id']}", "session": "s", "project": lesson.get("project"), "failed_id": "a", "worked_id": "b",
+        "signature": "", "key": "", "lesson_id": lesson["id"], "at": 1.0, "wasted_s": 0.0, "failed_s": 0.0,
+        "wasted_tokens": 0, "failed_tokens": 0, "group": lesson.get("group"), "text": lesson.get("text"),
+        "forms": [form for each in told if isinstance(each, list) for form in each] if isinstance(told, list) else [],
+        "worked": True, "failed_input": ran, "do": lesson.get("example") or "", "tool": "", "head": "",
+    }  # fmt: skip
+
+
 def prove(home: Path, project: str) -> dict[str, str]:
     """Put proven lessons about three steps into a home, none of them withheld; each step and what is said before it."""
     home.mkdir(parents=True, exist_ok=True)
@@ -46,7 +58,9 @@ def prove(home: Path, project: str) -> dict[str, str]:
         "updated_at": 1.0,
     }  # fmt: skip
     store = SqliteStore(home / "ratchet.db")
-    store.insert_new("lessons", [{**held, **row} for row in rows])
+    lessons: list[Row] = [{**held, **row} for row in rows]
+    store.insert_new("lessons", lessons)
+    store.insert_new("resolutions", [sighting(row, text_in(row, "group")) for row in lessons])
     publish_triggers(store, home)
     store.close()
     return {

@@ -8,7 +8,9 @@ a tag of its host, is taken out. Lean: hook processes import this.
 
 from __future__ import annotations
 
+from ratchet.failures.missing_names import name_in, names_rule
 from ratchet.ids import hex_of
+from ratchet.lessons.ahead.sighted import is_mined
 from ratchet.lessons.standing import LessonStanding
 
 TYPE_CHECKING = False
@@ -71,7 +73,7 @@ def _line(lesson: Row) -> str:
     lesson = shown(lesson)
     text = _string(lesson, "text")
     advice = harmless(without_hunks(text) if _holds_hunk(lesson, text) else text, _FACT_LIMIT)
-    when = harmless(_met(lesson), _DIGEST_WHEN)
+    when = harmless(occasion(lesson), _DIGEST_WHEN)
     if not advice:
         return ""
     about = f" (when: {when})" if when else ""
@@ -199,6 +201,24 @@ def shown(lesson: Row) -> Row:
 def _met(lesson: Row) -> str:
     """The failure that a lesson is for, with what all who met it share filled in."""
     return _string(lesson, "met") or _string(lesson, "when_text")
+
+
+_ANYWHERE = ("place", "form", "never")  # rules that name themselves what they are about
+
+
+def occasion(lesson: Row) -> str:
+    """Say before which step a lesson is of use: of a mined one in our words, since its failure's are an output's, with
+    the command and the one name that it does not know, or the rule that it finds."""
+    if not is_mined(lesson):
+        return _met(lesson)
+    if lesson.get("rule") in _ANYWHERE:
+        return ""
+    keys, named = lesson.get("keys"), _string(lesson, "head") or _string(lesson, "tool")
+    key = str(keys[0]) if isinstance(keys, list) and keys and lesson.get("rule") == "edit" else ""
+    name = name_in(key) or (key if names_rule(key) else "")
+    verb = "fails" if not name or not is_plain_name(name) else "does not know" if name_in(key) else "finds"
+    told = f"`{named}` {verb}" if named else ""
+    return told if verb == "fails" or not told else f"{told} `{name}`"
 
 
 def harmless(text: str, limit: int) -> str:

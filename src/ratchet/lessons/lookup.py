@@ -10,6 +10,7 @@ import os
 import stat
 
 from ratchet.lessons import exposure, standing
+from ratchet.lessons.ahead.sighted import by_lesson, is_mined, learnt_of, tells_what_ran
 from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.rests import stale
 from ratchet.recording import wire
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
+    from ratchet.lessons.ahead.sighted import Sightings
     from ratchet.lessons.finding import Bars, Judged, Sought
     from ratchet.lessons.passages import Near, Spread
     from ratchet.records import Json, Row
@@ -61,8 +63,8 @@ KINDS = (
     "wrong_output loop_detected iteration_limit budget_exceeded context_lost cancelled cascade other"
 )
 _COLUMNS = (
-    *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target"),
-    *("when_text", "text", "tried", "worked", "terms", "body"),
+    *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target", "project"),
+    *("when_text", "text", "tried", "worked", "source", "terms", "body"),
 )
 _SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)
 # Found by index first, then filtered: `+` keeps SQLite from walking all active lessons instead.
@@ -85,6 +87,7 @@ _FORMS = """SELECT form FROM habits WHERE head = ? AND project = ? AND ok > fail
 GROUP BY form HAVING count(*) > 1 ORDER BY sum(ok) DESC, form LIMIT 4"""
 _BY_ID = "WHERE +l.state = 'active' AND l.id IN (SELECT value FROM json_each(?1))"
 _WORKED = "SELECT body FROM resolutions WHERE session = ? ORDER BY at DESC LIMIT 50"
+_SIGHTED = "SELECT lesson_id, project, body FROM resolutions WHERE lesson_id IN (SELECT value FROM json_each(?))"
 _SKILL_BYTES = 1_000_000  # of a file of a skill
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 
@@ -280,9 +283,24 @@ def top(home: str, project: str) -> list[Row]:
     found = [(standing.LessonStanding(row), row) for row in _select(home, where, tuple(values), project)]
     effects = exposure.published_effects(home)
     usual = effects.get("", 0.0)
-    told = [(each, row) for each, row in found if not standing.unsaid(each)]
+    seen = _sightings(home, [row for _, row in found])
+    told = [(each, row) for each, row in found if not standing.unsaid(each) and tells_what_ran(row, seen)]
     told.sort(key=lambda each: (-effects.get(str(each[1]["id"]), usual), standing.place(each[0]), str(each[1]["id"])))
     return [row for _, row in told]
+
+
+def _sightings(home: str, rows: list[Row]) -> Sightings:
+    """The resolutions that mined lessons were learnt of, each in its own project."""
+    own = learnt_of(row for row in rows if is_mined(row))
+    if not own:
+        return {}
+    store = _opened(exposure.store_path(home))
+    try:
+        found = store.execute(_SIGHTED, (wire.written([*own]),)).fetchall()
+    finally:
+        store.close()
+    opened = [(lesson, wire.read(body)) for lesson, project, body in found if own[lesson] == project]
+    return by_lesson({**body, "lesson_id": lesson} for lesson, body in opened if isinstance(body, dict))
 
 
 def named(home: str, lesson_ids: list[str], project: str) -> list[Row]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 500
 _MIRRORED = "lessons.mirrored"
+_SIGHTING = ("id", "lesson_id", "project", "group", "text", "forms")  # of the evidence, what `sighted` asks for
 
 
 class Mirror:
@@ -78,6 +79,8 @@ def _write(store: Store, path: Path) -> None:
             named = [row["id"] for row in batch if row.get("keys")]
             if named:
                 copy.insert_new("answers", store.find("answers", {"lesson_id": ("in", named)}).rows)
+            ran = store.find("resolutions", {"lesson_id": ("in", [row["id"] for row in batch])}).rows
+            copy.insert_new("resolutions", [{name: row.get(name) for name in _SIGHTING} for row in ran])
             patterns.update(row["pattern"] for row in batch if row.get("pattern"))
         known: Json = sorted(patterns, key=str)
         if patterns:

@@ -19,8 +19,10 @@ from ratchet.failures.intent import is_shell
 from ratchet.failures.tool_call import step_row
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
+from ratchet.lessons.ahead.sighted import is_mined, sightings, tells_what_ran
 from ratchet.lessons.fact_lines import fails_of
 from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
+from ratchet.lessons.fence import occasion
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
@@ -51,7 +53,7 @@ _DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLesson:
-    """A lesson about a step that has not run yet: a proven one, or what is known of the failure `when` that it had."""
+    """A lesson about a step that has not run yet: a proven one, or what is known of its failures, told `when` it has one."""
 
     id: str
     text: str
@@ -136,7 +138,9 @@ class _Room:
         self._odds: Odds = odds_of(store, project)
         self._facts: ProjectFacts = for_agents(facts_of(store, project))
         self._triggers = triggers(store, project)
-        self._active = store.find("lessons", {"project": project, "state": "active"}).rows
+        active = store.find("lessons", {"project": project, "state": "active"}).rows
+        seen = sightings(store, active)
+        self._active = [row for row in active if tells_what_ran(row, seen)]
         made = store.find("outcomes", {"session": session or "-"}, order=("-started_at",), limit=_CALLS)
         self._calls = calls_of(made.rows)
         self._trail = Trail(self._calls)
@@ -228,8 +232,13 @@ class _Room:
         """Lessons about the failures that this very command had here, or one with the option that it has."""
         rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
         rows.sort(key=lambda row: (place(LessonStanding(row)), text_in(row, "id")))
-        seen = [for_agents_of(lesson_of(row)) for row in rows[:_FAILURES]]
-        return [StepLesson(id=each.id, text=each.text, when=each.met) for each in seen if each.text]
+        seen = [(for_agents_of(lesson_of(row)), row) for row in rows[:_FAILURES]]
+        when = [occasion(row) if is_mined(row) else f"it fails of `{each.met}`" for each, row in seen]
+        return [
+            StepLesson(id=each.id, text=each.text, when=at)
+            for (each, _), at in zip(seen, when, strict=True)
+            if each.text
+        ]
 
     def _around(self, call: ToolCall, more_lines: int) -> Iterator[str]:
         """The circumstances that are known: without a session, those of the file and of the lines alone."""
@@ -323,5 +332,5 @@ def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     yield f"{step.step.strip()}: {likely} ({step.basis})"
     yield from (f"  {line}" for line in why)
     for each in step.lessons:
-        when = f"where it fails of `{each.when}`: " if each.when else ""
+        when = f"where {each.when}: " if each.when else ""
         yield from f"  known: {when}{each.text} ({each.id})".split("\n")

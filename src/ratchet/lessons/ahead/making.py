@@ -1,4 +1,7 @@
-"""Makes the triggers of a project from its proven lessons: which steps they are about, and what is said before one."""
+"""Makes the triggers of a project from its proven lessons: which steps they are about, and what is said before one.
+
+A lesson's row alone says nothing: what a sentence names stands in steps that ran in this project (`sighted`).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ratchet.failures.intent import intent
 from ratchet.failures.missing_names import name_in
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
+from ratchet.lessons.ahead.sighted import names_what_ran, sightings
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
 from ratchet.lessons.mining.fix_texts import named
 from ratchet.lessons.origins import GROUP
@@ -33,7 +37,8 @@ def triggers(store: Store, project: str) -> list[Trigger]:
     rows = store.find("lessons", {"project": project, "state": "active"}).rows
     told = [row for row in rows if _stands(row) and (row.get("rule") == "edit" or is_proven(row))]
     shown = _shown(store, project) if any(row.get("rule") == "edit" for row in told) else {}
-    found = [trigger for row in told for trigger in _of(row, shown)]
+    seen = sightings(store, told)
+    found = [each for row in told for each in _of(row, shown) if names_what_ran(row, each.text, seen)]
     counts = {str(row["id"]): (whole_in(row, "saved_turns"), whole_in(row, "worked")) for row in told}
     found.sort(key=lambda each: (_ORDER.index(each.kind), *(-n for n in counts[each.lesson]), each.lesson, each.head))
     return found[:_LISTED]

@@ -10,7 +10,9 @@ class StepLessonShape(Shape):
 
     id: str = said("Names the lesson.")
     text: str = said("What is known.", foreign="words")
-    when: str = said("The failure that it is about; empty for a proven lesson about the step itself.", foreign="words")
+    when: str = said(
+        "Where it is of use, as in `git push` fails; empty for a proven lesson about the step itself.", foreign="words"
+    )
 
 
 class PredictedStepShape(Shape):

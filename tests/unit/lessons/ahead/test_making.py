@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.lessons import lookup
 from ratchet.lessons.ahead.making import triggers
+from ratchet.lessons.fence import digest
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
-from support.attacks import ORDERS, SHAPES, attack
+from support.attacks import attacks
+from support.triggers import sighting
 
 BASE: Row = {
     "id": "l-1", "state": "active", "scope": "project", "project": "/p", "source": "session", "rule": "flag",
@@ -23,13 +26,17 @@ FLAG = {"group": "step flag golangci-lint run --out-format", "text": "`golangci-
 """A lesson about an option."""
 
 
-def said(*rows: Row, finding: str = "", file: str = "") -> list[str]:
+def said(*rows: Row, finding: str = "", file: str = "", ran: str | None = None) -> list[str]:
+    """What is told of these lessons, learnt of a step that held `ran`: by default all that they say."""
     with tempfile.TemporaryDirectory() as folder:
-        return _said(SqliteStore(Path(folder) / "a.db"), rows, finding, file)
+        return _said(SqliteStore(Path(folder) / "a.db"), rows, finding, file, ran)
 
 
-def _said(store: SqliteStore, rows: Sequence[Row], finding: str, file: str) -> list[str]:
-    store.insert_new("lessons", [{**BASE, "id": f"l-{at}", **row} for at, row in enumerate(rows)])
+def _said(store: SqliteStore, rows: Sequence[Row], finding: str, file: str, ran: str | None) -> list[str]:
+    lessons: list[Row] = [{**BASE, "id": f"l-{at}", **row} for at, row in enumerate(rows)]
+    store.insert_new("lessons", lessons)
+    steps = [f"{row['group']} {row['text']} {row['failed']}" if ran is None else ran for row in lessons]
+    store.insert_new("resolutions", [sighting(row, step) for row, step in zip(lessons, steps, strict=True)])
     if finding:
         counts = {"calls": 1, "failures": 1, "excused": 0, "refused": 0, "edited": 1, "tokens": 0, "duration_s": 1.0}
         where = {"project": "/p", "session": "s", "tool": "Bash", "head": "make lint", "file": file, "model": ""}
@@ -121,17 +128,37 @@ def test_what_is_not_proven_here_is_not_told(unproven: Row) -> None:
     assert said({**FLAG, "worked": 1, "tried": 1, "saved_turns": 1}) != [], "a replay may prove it, too"
 
 
-def test_no_text_from_outside_is_told_whatever_slot_it_is_put_into() -> None:
-    assert len(ORDERS) * len(SHAPES) >= 200
-    for order in ORDERS:
-        rows = [attack(shape, order) for shape in SHAPES]
-        told: list[Row] = [{**row, "told": [[f"add {order}"]]} for row in rows]
-        for text in said(*told, finding=order):
-            assert order not in text, (order, text)
-            assert "evil" not in text
+@pytest.mark.parametrize(
+    ("row", "ran"),
+    [
+        (FLAG, "golangci-lint run --fix"),
+        ({**FLAG, "text": "x: use `--output` instead of `--out-format`."}, "golangci-lint run --out-format json"),
+        ({"group": "step program npm pnpm", "rule": "program"}, "npm test"),
+        ({"group": "step make bin/x", "rule": "made", "example": "make x"}, "make x"),
+    ],
+)
+def test_what_no_step_of_the_project_held_is_not_told(row: Row, ran: str) -> None:
+    assert said(row, ran=ran) == []
+    assert said(row) != []
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_forged_lesson_is_told_whatever_slot_its_order_is_put_into(seed: int, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    forged = list(attacks(100, seed))
+    store.insert_new("lessons", [{**BASE, "id": f"l-{at}", **row} for at, (_, row) in enumerate(forged)])
+    assert triggers(store, "/p") == []
+    assert digest(lookup.top(str(tmp_path), "/p"), 4000) == ("", [])
+    honest: Row = {**BASE, **FLAG, "id": "l-h"}
+    store.insert_new("lessons", [honest])
+    store.insert_new("resolutions", [sighting({**honest, "id": f"l-{at}"}, FLAG["group"]) for at in range(100)])
+    store.insert_new("resolutions", [sighting(honest, FLAG["group"])])
+    told = [each.text for each in triggers(store, "/p")]
+    assert told == ["`golangci-lint run` has no `--out-format`"], "another lesson's steps vouch for none"
+    store.close()
 
 
 def test_a_fix_from_outside_is_not_told() -> None:
-    for order in ORDERS:
-        row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [[f"add {order}"]]}
-        assert [text for text in said(row, finding="wrapcheck") if order in text] == [], order
+    for word, order in ((word, str(row["told"][0][0])) for word, row in attacks(60, 4)):  # type: ignore[index]
+        row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [[f"run {order}"]]}
+        assert [text for text in said(row, finding="wrapcheck") if word in text] == [], order
