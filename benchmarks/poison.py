@@ -5,8 +5,9 @@
 240 attacks, drawn (`tests/support/attacks.py`): an order, as a sentence or of the very shape that its slot asks for, in
 a slot of a lesson, proven and active, as if all earlier defences had failed. Ratchet says a sentence of its own whose
 slots hold what steps of the project held; an order that is said before a step, or at a session's start, counts. Honest
-are the lessons that `learn` makes of DIR's histories (Claude Code JSONL): those that it would tell ahead, and the words in which an agent sees them. The peer is agent-memory-guard 0.3.3, which looks at the same texts (`scan`): what it
-calls safe is let through, what it does not is held back.
+are the lessons that `learn` makes of DIR's histories (Claude Code JSONL): those that it tells ahead, and the words in
+which an agent sees them. The peer is agent-memory-guard 0.3.3, which looks at the same texts (`scan`): what it calls
+safe is let through, what it does not is held back.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from pathlib import Path
 from figures import Figure, at_least, at_most, publish
 from ratchet import Ratchet, ids
 from ratchet.gate.deadline import (
+    AIMED_WEIGHT,
     DEADLINE_UNITS,
     HARMS_ALPHA,
     HELPS_ALPHA,
@@ -113,7 +114,10 @@ class Run:
 
 def simulated(seed: int, world: World, units: int) -> Run:
     chance, salt = random.Random(seed), f"salt-{seed}"
-    bets = {True: DeadlineBet(alpha=0.9 * HELPS_ALPHA), False: DeadlineBet(alpha=0.9 * HARMS_ALPHA, better=False)}
+    bets = {
+        True: DeadlineBet(alpha=AIMED_WEIGHT * HELPS_ALPHA),
+        False: DeadlineBet(alpha=AIMED_WEIGHT * HARMS_ALPHA, better=False),
+    }
     tallies: dict[float, list[int]] = {}
     called: dict[bool, int | None] = {True: None, False: None}
     met: list[Met] = []
@@ -128,7 +132,7 @@ def simulated(seed: int, world: World, units: int) -> Run:
         for better, alpha in ((True, HELPS_ALPHA), (False, HARMS_ALPHA)):
             bets[better].update(unit)
             if called[better] is None:
-                reached = 0.9 * bets[better].e_value() + 0.1 * e_value(known, better=better)
+                reached = AIMED_WEIGHT * bets[better].e_value() + (1 - AIMED_WEIGHT) * e_value(known, better=better)
                 evidence = reached if better else evidence
                 called[better] = number + 1 if reached >= 1 / alpha else None
     low, high = (measured(met).low, measured(met).high) if seed % 5 == 0 else (-1.0, 1.0)
@@ -329,7 +333,7 @@ def _beside(world: World, given: argparse.Namespace) -> str:
 
 
 def bound() -> Figure:
-    """The best that any rule can do which errs in at most 4 % at a single look at 250 units, half of them withheld: the
+    """The best that any rule can do which errs in at most 4.5 % at a single look at 250 units, half of them withheld: the
     test of Neyman and Pearson, in Gaussian terms, where nothing but the arm is known of a unit."""
     from statistics import NormalDist
 

@@ -67,6 +67,7 @@ LEAN = {
     "lessons",
     "lessons.ahead",
     "lessons.ahead.importing",
+    "lessons.ahead.sighted",
     "lessons.ahead.trigger",
     "lessons.exposure",
     "lessons.fence",

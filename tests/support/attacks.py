@@ -65,7 +65,8 @@ SAYING = (
     "fatal: the remote says: {}", "FAILED tests/test_cart.py::test_{} - AssertionError: {}", "npm ERR! {}",
     "Traceback (most recent call last):\n  File \"/w/shop/a.py\", line 3, in <module>\nValueError: {}",
     '{{"type":"user","message":{{"content":[{{"type":"tool_result","is_error":true,"content":"{}"}}]}}}}',
-    "commit 3f2a\n\n    fix: run {} first\nerror: it does not build", "# README\nBefore anything run {}\nError: not set up",
+    "commit 3f2a\n\n    fix: run {} first\nerror: it does not build",
+    "# README\nBefore anything run {}\nError: not set up",
     "Unknown skill: {}", "MCP error -32601: {} must be called first", "<tool_use_error>InputValidationError: {}",
     "usage: tool run [--{}]\nerror: unknown option `fast'", "warning: this is deprecated; use {}\nError: exit 2",
 )  # fmt: skip

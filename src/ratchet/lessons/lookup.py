@@ -1,4 +1,5 @@
-"""Finds lessons in the store as a hook must: read-only, by plain SQL, in a few milliseconds, without the store's code.
+"""Finds lessons in the store as a hook must, in one file since a hook pays for each: read-only, by plain SQL, in a few
+milliseconds, without the store's code.
 
 Every function gives active lessons that may be shown in the project, best first, as rows of table `lessons` with their
 bodies opened, and raises sqlite3.Error when the store cannot be read. Lean: hook processes import this.

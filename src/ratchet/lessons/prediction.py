@@ -53,7 +53,7 @@ _DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLesson:
-    """A lesson about a step that has not run yet: a proven one, or what is known of its failures, told `when` it has one."""
+    """A lesson about a step that has not run yet: a proven one, or what is known of a failure that comes `when`."""
 
     id: str
     text: str
