@@ -335,7 +335,6 @@ def _beside(world: World, given: argparse.Namespace) -> str:
 def bound() -> Figure:
     """The best that any rule can do which errs in at most 4.5 % at a single look at 250 units, half withheld: the
     test of Neyman and Pearson, in Gaussian terms, where nothing but the arm is known."""
-
     from statistics import NormalDist
 
     normal, shown, withheld = NormalDist(), 0.75, 0.6
