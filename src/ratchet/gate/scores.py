@@ -25,6 +25,7 @@ from typing import Literal, get_args
 from ratchet.errors import UsageError
 from ratchet.gate.bets import inside, positive, real, wealth, whole
 from ratchet.gate.failing import Attempts, log_doubt, log_harm
+from ratchet.gate.guards import Guards
 from ratchet.gate.normal import Contrast, Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
 from ratchet.gate.paired import PairedGate
 
@@ -45,7 +46,8 @@ More at once nobody races, and a file of thousands of versions that were left al
 _LEAST_POINTS = 0.05  # of a bounded score, as `PairedGate` has it
 MOST_SCORE = 1e100  # its square, summed, is still a float
 _DOUBT = 1.28  # standard errors, beyond which a tenth of a normal lies; 1 finds 83 % of what an oracle finds, this 90 %
-_HARM = 0.05  # level at which a guard counts as proven worse
+_HARM = 0.05  # level at which a share of failed runs counts as proven worse
+_DOUBTED_RUNS = 8  # rounds of both after which a guard of unknown noise speaks against a version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,8 @@ class _Runs:
     replaced: str = ""
     """What it was kept in place of."""
     found: Contrast | None = None
-    """As of the last look."""
+    doubt: str = ""
+    """As of the last look: the comparison, and what is not known of a guard of a version that would be kept."""
     looked: tuple[str, int, int, int, int] = ("", 0, 0, 0, 0)
     whole: Running = field(default_factory=Running)
     whole_of: tuple[str, ...] = ()
@@ -146,7 +149,8 @@ class ScoreGate:
     `least` is the smallest gain worth finding, in units of the score (default: the noise of one run; 0.05 where
     `bounded`): a version that gains as much is discarded by mistake in at most one case of ten, and one that gains
     nothing is discarded the sooner the more is asked. `lower`: lower scores are better. `guards` name further metrics
-    of each run that must not get worse, each with whether lower is better: a version proven worse in one is discarded.
+    of each run that must not get worse, each with whether lower is better: a version proven worse in one is discarded,
+    and none is kept that stands worse in one of which no two repeats differ, or that has no value of one.
     Raises UsageError for anything else.
     """
 
@@ -169,10 +173,9 @@ class ScoreGate:
             raise UsageError(f"noise is {noise!r}: use one of {', '.join(get_args(NoiseModel))}")
         self._noise = noise
         self._worst = -1.0 if lower else 0.0  # of a bounded score, with its sign
-        self._guards = {name: -1.0 if is_lower else 1.0 for name, is_lower in (guards or {}).items()}
+        self._guards = Guards(guards or {})
         self._versions: dict[str, _Runs] = {}
         self._spread = Spread()  # of the versions that are decided and do not stand
-        self._guard_spreads = dict.fromkeys(self._guards, Spread())
         self._kept = 0
         self._proposed = 0
         self._recent: dict[str, None] = {}  # versions beside the incumbent, the one that ran last at the end
@@ -206,9 +209,7 @@ class ScoreGate:
             held.fail(task, self._versions.get(self.incumbent, held).by_task, self._worst)
         else:
             held.failed += 1
-        for name in self._guards:
-            if guards is not None and name in guards:
-                held.guards.setdefault(name, Running()).add(self._guards[name] * real(name, guards[name]))
+        self._guards.add(held.guards, guards)
         if version != self.incumbent:
             self._recent.pop(version, None)
             self._recent[version] = None
@@ -314,8 +315,8 @@ class ScoreGate:
         seen = (self.incumbent, held.rounds(tasks), standing.rounds(tasks), held.failed, standing.failed)
         if held.looked == seen and held.was_judged and len(tasks) > 1:
             return  # the round goes on
-        held.looked, held.was_judged, held.found = seen, True, None
-        if worse := self._worse_guard(held, standing) or self._fails_more(held, standing):
+        held.looked, held.was_judged, held.found, held.doubt = seen, True, None, ""
+        if worse := self._guards.worse(held.guards, standing.guards) or self._fails_more(held, standing):
             self._settle(name, "discard", self._said(name, held, 0.0, "discard", f"{worse} is proven worse"))
         elif held.level == 0:
             reason = f"the error budget was planned for {self._planned} proposals and is spent"
@@ -382,17 +383,6 @@ class ScoreGate:
             reason = f"{gate.pairs} pairs make a gain of {self._least_said(None)} unlikely"
             self._settle(name, "discard", self._said(name, held, gate.e_value, "discard", reason))
 
-    def _worse_guard(self, held: _Runs, standing: _Runs) -> str:
-        """Name the first guard in which the version is proven worse; "" where there is none."""
-        for name in self._guards:
-            new, old = held.guards.get(name), standing.guards.get(name)
-            if new and old:
-                found = contrast(new, old, self._guard_spreads[name])
-                found = replace(found, gain=-found.gain)  # evidence of harm
-                if most_evidence(found) >= -log(_HARM) and log_evidence(found) >= -log(_HARM):
-                    return name
-        return ""
-
     def _fails_more(self, held: _Runs, standing: _Runs) -> str:
         """Name the share of failed runs where it is proven worse, with its figures; "" where it is not, or where a
         failed run has a score."""
@@ -402,6 +392,12 @@ class ScoreGate:
         return f"the share of runs without a score, {new.failed} of {new.total} beside {old.failed} of {old.total},"
 
     def _keep(self, name: str, held: _Runs, e_value: float) -> None:
+        standing = self._versions[self.incumbent]
+        held.doubt = self._guards.doubtful(held.guards, standing.guards)
+        if held.doubt:  # more runs may tell, but not for ever
+            if min(held.rounds(standing.by_task), standing.rounds(standing.by_task)) >= _DOUBTED_RUNS:
+                self._settle(name, "discard", self._said(name, held, e_value, "discard", held.doubt))
+            return
         self._settle(name, "keep", self._said(name, held, e_value, "keep", f"better than {self.incumbent}"))
         self._kept += 1
         replaced, held.replaced = self._versions[self.incumbent], self.incumbent
@@ -438,8 +434,7 @@ class ScoreGate:
         """Keep of a version that will run no more what it tells of the noise; no longer, where it runs again."""
         sign: Literal[1, -1] = 1 if ends else -1
         self._spread = self._spread.with_runs(done.running(done.by_task), sign)
-        for name, runs in done.guards.items():
-            self._guard_spreads[name] = self._guard_spreads[name].with_runs(runs, sign)
+        self._guards.rest(done.guards, sign)
 
     # -- words --
 
@@ -461,6 +456,7 @@ class ScoreGate:
             reason = "how much a score varies from run to run is not known: nothing was run twice"
         elif found is not None and self._noise == "normal" and not found.squares:
             reason = "no run differs from its repeat: vary what chance varies, or call scores exact (noise: none)"
+        reason = held.doubt or reason
         if self._noise == "bounded":
             e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
         else:

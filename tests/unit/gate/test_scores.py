@@ -14,7 +14,7 @@ from ratchet.errors import UsageError
 from ratchet.gate import ScoreGate
 from ratchet.gate.failing import Attempts, log_doubt, log_harm
 from ratchet.gate.normal import Running, Spread, contrast, least_ratio, log_evidence, log_ratio, most_evidence
-from ratchet.gate.scores import RECENT
+from ratchet.gate.scores import RECENT, ScoreAnswer
 
 scores = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -153,6 +153,46 @@ def test_a_guard_that_gets_worse_ends_a_version_that_scores_better() -> None:
     answer = gate.answer("new")
     assert answer.decision == "discard"
     assert "seconds" in answer.reason
+
+
+def guarded(new_s: list[float | None], old_s: list[float | None]) -> ScoreAnswer:
+    """A version whose score is plainly better, with these seconds of each run."""
+    gate = ScoreGate(guards={"seconds": True})
+    chance = Random(4)
+    for ours, others in zip(new_s, old_s, strict=True):
+        gate.add("old", chance.gauss(0, 0.1), guards={} if others is None else {"seconds": others})
+        gate.add("new", chance.gauss(2, 0.1), guards={} if ours is None else {"seconds": ours})
+    return gate.answer("new")
+
+
+@pytest.mark.parametrize("seconds", [11.0, 20.0])
+def test_a_guard_without_spread_is_not_known_to_be_worse_nor_to_be_no_worse(seconds: float) -> None:
+    early, late = guarded([seconds] * 6, [10.0] * 6), guarded([seconds] * 12, [10.0] * 12)
+    assert early.decision == "again"
+    assert late.decision == "discard"
+    for answer in (early, late):
+        assert "proven" not in answer.reason
+        assert f"seconds is {seconds:g} beside 10" in answer.reason
+        assert "not known" in answer.reason
+
+
+def test_a_guard_without_spread_that_stands_no_worse_holds_nothing_up() -> None:
+    assert guarded([10.0] * 12, [10.0] * 12).decision == "keep"
+    assert guarded([9.0] * 12, [10.0] * 12).decision == "keep"
+
+
+@pytest.mark.parametrize(("new", "old"), [([None] * 12, [10.0] * 12), ([10.0] * 12, [None] * 12)])
+def test_a_guard_that_was_not_measured_is_not_known(new: list[float | None], old: list[float | None]) -> None:
+    answer = guarded(new, old)
+    assert answer.decision == "discard"
+    assert "seconds was not measured" in answer.reason
+
+
+def test_a_guard_measured_too_seldom_waits_for_more_runs() -> None:
+    few: list[float | None] = [11.0, *[None] * 5]
+    assert guarded(few, [10.0, *[None] * 5]).decision == "again"
+    jittering = [11.0, 9.0, 10.5, 9.5] * 3
+    assert guarded([*jittering], [*reversed(jittering)]).decision == "keep"
 
 
 def test_by_task_only_whole_rounds_count() -> None:
