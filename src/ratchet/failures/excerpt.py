@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
@@ -119,7 +121,7 @@ def _error_lines(text: str, limit: int) -> tuple[str, bool]:
         if len(lines) <= TAIL:
             telling = _without_advice(lines)
         else:
-            telling, chosen = _carrying(lines, text)
+            telling, chosen = _carrying(lines)
         said = "\n".join([line[:LINE_LIMIT] for line in telling])
     from ratchet.failures.runner_reports import test_summary  # most failures of a hook are a line or two, without it
 
@@ -192,19 +194,24 @@ def _compiled() -> list[re.Pattern[str]]:
     return _forms
 
 
-def _carrying(lines: list[str], text: str) -> tuple[list[str], bool]:
+def _carrying(lines: list[str]) -> tuple[list[str], bool]:
     """The lines that carry an error, each once, and True; else those that mention one; else the last."""
-    lowered = text.lower()
-    hints = [*filter(lowered.__contains__, _HINTS)]
+    few = len(lines) <= _FEW
+    shapes = _shape("\n".join(lines)).split("\n") if few else lines
+    asked = [at for at, shape in enumerate(shapes) if shape not in _bare]
+    text = "\n".join([lines[at] for at in asked])
+    hints, placed = _known_signs(text) if len(text) <= LINE_LIMIT else _signs(text)
     _, _, place, detail = _compiled()
-    placed = compiled(_PLACE_SIGN).search(text) is not None
     kept: dict[str, str] = {}
     weak: list[str] = []
-    for at, line in enumerate(lines):
+    for at in asked:
+        line = lines[at]
         low = line.lower()
         at_place = placed and place.match(line) is not None
         if not (kept and ": " in line and detail.match(line)):
             if not at_place and not any(map(low.__contains__, hints)):
+                if few:
+                    _learn(shapes[at])
                 continue
             head = line[:LINE_LIMIT]
             strong, echo = _weighed(head)
@@ -217,6 +224,36 @@ def _carrying(lines: list[str], text: str) -> tuple[list[str], bool]:
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:], bool(kept)
+
+
+def _signs(text: str) -> tuple[tuple[str, ...], bool]:
+    """The hints that stand in a text, and whether one of its lines may begin with a place."""
+    return tuple(filter(text.lower().__contains__, _HINTS)), compiled(_PLACE_SIGN).search(text) is not None
+
+
+_known_signs = lru_cache(maxsize=512)(_signs)
+_FEW = 24  # lines of a text whose other lines are worth remembering: those of a long output seldom come again
+# Hexadecimal digits are all alike and letters small, so that lines which differ by a number or an id have one shape.
+# Each character stands for itself: what is in a line is, in its shape, in the line's shape.
+_SHAPE = bytes(35 if chr(c) in "0123456789abcdefABCDEF" else c + 32 if 65 <= c <= 90 else c for c in range(256))
+_PLACE_SHAPE = r"\.[a-z#]{1,5}[:(]#|^[ \t]{0,12}[a-z#]{3,8} {0,8}: "  # of a place's sign, and of a detail
+_bare: set[str] = set()  # shapes of lines that neither name a place nor hold a hint or a detail
+_shaped_hints: list[str] = []
+
+
+def _shape(text: str) -> str:
+    return text.encode("utf-8", "replace").translate(_SHAPE).decode() if text.isascii() else text
+
+
+def _learn(shape: str) -> None:
+    """Remember the shape of a line that says nothing of an error, if no line of that shape can."""
+    if not _shaped_hints:
+        _shaped_hints[:] = map(_shape, _HINTS)
+    if len(shape) > LINE_LIMIT or any(map(shape.__contains__, _shaped_hints)) or compiled(_PLACE_SHAPE).search(shape):
+        return
+    if len(_bare) >= _REMEMBERED:
+        _bare.clear()
+    _bare.add(shape)
 
 
 _lines: dict[str, tuple[bool, bool]] = {}

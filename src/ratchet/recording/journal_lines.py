@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -55,10 +56,26 @@ def _all_at_once(chunk: bytes) -> list[Json] | None:
     if b"\\u" in chunk and (b"\\u0000" in chunk or b"\\ud" in chunk or b"\\uD" in chunk):
         return None
     try:
-        rows = _decode((b"[" + chunk[:-1].replace(b"\n", b",") + b"]").decode())
+        rows = _array(b"[" + chunk[:-1].replace(b"\n", b",") + b"]")
     except (ValueError, RecursionError):
         return None
     return rows if isinstance(rows, list) and len(rows) == chunk.count(b"\n") else None
+
+
+_LARGE = 1 << 20  # bytes: to import pydantic's decoder takes as long as it saves on so many
+
+
+def _array(text: bytes) -> Json:
+    """Read JSON by pydantic's decoder where it is there: it takes half the time, and means the same."""
+    if len(text) > _LARGE or "pydantic_core" in sys.modules:
+        try:
+            from pydantic_core import from_json
+        except ImportError:
+            pass
+        else:
+            read: Json = from_json(text, allow_inf_nan=False, cache_strings="keys")
+            return read
+    return _decode(text.decode())
 
 
 def _scrubbed(line: bytes) -> str:

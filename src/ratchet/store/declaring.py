@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Literal
 
 from ratchet.records import Json, Row
@@ -58,6 +59,11 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """Columns that a row carries under their own name, in order."""
         return tuple(c.name for c in self.columns if c.of is None)
+
+    @cached_property
+    def whole(self) -> Callable[[Row], tuple[Json, ...]] | None:
+        """Read all values of a row that gives every column, where there is nothing else to read."""
+        return None if self.body or self.made or self.copies or len(self.names) < 2 else itemgetter(*self.names)
 
     @cached_property
     def copies(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -50,14 +50,19 @@ def values_of(table: Table, row: Row) -> list[Json]:
 
     Raises UsageError for an unknown field of a table that has no body.
     """
-    values = [*map(row.get, table.names)]
+    if table.whole is not None and len(row) == len(table.names):
+        try:
+            return [*table.whole(row)]
+        except KeyError:  # it has another field
+            pass
+    values: list[Json] = [*map(row.get, table.names)]
     for name, make in table.made.items():
         values[table.names.index(name)] = make(row)
     for parent, fields in table.copies:
         nested = row.get(parent)
         values += map(nested.get, fields) if isinstance(nested, dict) else (None,) * len(fields)
     known = table.known
-    rest = {} if known.issuperset(row) else {name: value for name, value in row.items() if name not in known}
+    rest = {name: value for name, value in row.items() if name not in known}
     if table.body:
         values.append(encode(rest) if rest else None)
     elif rest:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratchet.failures import excerpt
 from ratchet.failures import runner_reports as reports
-from ratchet.failures.excerpt import LINES, error_lines, plain
+from ratchet.failures.excerpt import LINES, carried, error_lines, plain
 from ratchet.failures.unflagged import says_failure
 
 BANNER = "\n".join(f"[{i:3}/400] Compiling crate_{i} v0.{i}.1 (registry+https://example.org)" for i in range(400))
@@ -232,3 +233,45 @@ def test_in_real_histories_reads_and_edits_raise_no_alarm_and_flagged_commands_a
     assert not [text[:80] for text in unflagged if says_failure(text, tool="Read")]
     flagged = [text for tool, text, flag in results if flag and tool == "Bash" and "user doesn't want" not in text]
     assert sum(says_failure(text, tool="Bash") for text in flagged) >= 0.9 * len(flagged)
+
+
+_LINE = st.sampled_from(
+    (
+        "{a}: cannot open file {b} in /srv/{a}/x.py",
+        "  while working on /srv/project/{a}/unit_{b}.py at line {b}",
+        "  request id {a}-{b}, attempt {b} after {b} ms",
+        "src/{a}.py:{b}: unexpected {a}",
+        "Error: build {a} of stage: permission denied",
+        "Expected: {b}",
+        "left: {a}{b}",
+        "detail {a}il daily {b}fail{a}",
+        "FA{a}IL {b} de{b}nied can{a}not",
+        "\u212ailled fa\u0130l {a}",
+        "##il #rr#r {a}",
+    )
+)
+_PART = st.text("0123456789abcdefABCDEFxyz", min_size=1, max_size=6)
+_TEXTS = st.lists(
+    st.lists(st.builds(lambda form, a, b: form.format(a=a, b=b), _LINE, _PART, _PART), min_size=4, max_size=9).map(
+        "\n".join
+    ),
+    min_size=2,
+    max_size=6,
+)
+
+
+@given(_TEXTS)
+def test_what_is_remembered_of_lines_changes_nothing(texts: list[str]) -> None:
+    remembered = [carried(text) for text in texts]
+    for text, found in zip(texts, remembered, strict=True):
+        excerpt._bare.clear()
+        excerpt._known_signs.cache_clear()
+        excerpt._last = 0, "", ("", False)
+        assert carried(text) == found
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=80))
+def test_what_is_in_a_line_is_in_its_shape(before: str, inside: str, after: str) -> None:
+    whole = f"{before}{inside}{after}".encode("ascii", "replace").decode()
+    part = inside.encode("ascii", "replace").decode()
+    assert excerpt._shape(part.lower()) in excerpt._shape(whole)
