@@ -67,15 +67,17 @@ _LARGE = 1 << 20  # bytes: to import pydantic's decoder takes as long as it save
 
 def _array(text: bytes) -> Json:
     """Read JSON by pydantic's decoder where it is there: it takes half the time, and means the same."""
+    read: Json
     if len(text) > _LARGE or "pydantic_core" in sys.modules:
         try:
             from pydantic_core import from_json
         except ImportError:
             pass
         else:
-            read: Json = from_json(text, allow_inf_nan=False, cache_strings="keys")
+            read = from_json(text, allow_inf_nan=False, cache_strings="keys")
             return read
-    return _decode(text.decode())
+    read = _decode(text.decode())
+    return read
 
 
 def _scrubbed(line: bytes) -> str:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _CONNECT_S = 30
 _TRIES = 20
 """Deaths of workers that one evaluation may see before it is thought to be their cause."""
+_QUIET = {
+    "distributed.worker.profile.enabled": False,  # nobody asks for it, and each worker looks a hundred times a second
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.worker.memory.monitor-interval": "500ms",
+}
 
 
 class DaskCluster:
@@ -35,7 +40,7 @@ class DaskCluster:
             raise UsageError("the executor dask is not installed: pip install 'ratchet-ai[cluster]'") from error
         self._local: distributed.LocalCluster | None = None
         # For this process only, and only what it starts.
-        dask.config.set({"distributed.scheduler.allowed-failures": _TRIES})
+        dask.config.set({"distributed.scheduler.allowed-failures": _TRIES, **_QUIET})
         try:
             if address:
                 self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
