@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
@@ -200,7 +198,7 @@ def _carrying(lines: list[str]) -> tuple[list[str], bool]:
     shapes = _shape("\n".join(lines)).split("\n") if few else lines
     asked = [at for at, shape in enumerate(shapes) if shape not in _bare]
     text = "\n".join([lines[at] for at in asked])
-    hints, placed = _known_signs(text) if len(text) <= LINE_LIMIT else _signs(text)
+    hints, placed = _signs(text)
     _, _, place, detail = _compiled()
     kept: dict[str, str] = {}
     weak: list[str] = []
@@ -226,12 +224,19 @@ def _carrying(lines: list[str]) -> tuple[list[str], bool]:
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:], bool(kept)
 
 
-def _signs(text: str) -> tuple[tuple[str, ...], bool]:
+def _signs(text: str) -> tuple[list[str], bool]:
     """The hints that stand in a text, and whether one of its lines may begin with a place."""
-    return tuple(filter(text.lower().__contains__, _HINTS)), compiled(_PLACE_SIGN).search(text) is not None
+    known = _known_signs.get(text)
+    if known is None:
+        known = [*filter(text.lower().__contains__, _HINTS)], compiled(_PLACE_SIGN).search(text) is not None
+        if len(text) <= LINE_LIMIT:
+            if len(_known_signs) >= _REMEMBERED:
+                _known_signs.clear()
+            _known_signs[text] = known
+    return known
 
 
-_known_signs = lru_cache(maxsize=512)(_signs)
+_known_signs: dict[str, tuple[list[str], bool]] = {}
 _FEW = 24  # lines of a text whose other lines are worth remembering: those of a long output seldom come again
 # Hexadecimal digits are all alike and letters small, so that lines which differ by a number or an id have one shape.
 # Each character stands for itself: what is in a line is, in its shape, in the line's shape.

@@ -265,7 +265,7 @@ def test_what_is_remembered_of_lines_changes_nothing(texts: list[str]) -> None:
     remembered = [carried(text) for text in texts]
     for text, found in zip(texts, remembered, strict=True):
         excerpt._bare.clear()
-        excerpt._known_signs.cache_clear()
+        excerpt._known_signs.clear()
         excerpt._last = 0, "", ("", False)
         assert carried(text) == found
 
