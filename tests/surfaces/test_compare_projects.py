@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from ratchet.cli.app import cli
 from ratchet.errors import Refused, UsageError
 from ratchet.evolving.competitors.book import compare_projects, gap_plan, write_plans
 from ratchet.evolving.competitors.comparing import ComparedFeature, table_of
-from ratchet.evolving.competitors.features import Feature, features
+from ratchet.evolving.competitors.features import Feature, FeatureKind, features
 from ratchet.evolving.competitors.prose import ProseLine, grounded
 from ratchet.healing.planning.plan import plan_of
 from ratchet.testing.model_server import ModelServer
@@ -62,8 +63,7 @@ parser.add_argument("--port", type=int)
 def test_the_group_that_a_program_starts_is_no_command_of_it(texts: dict[str, str]) -> None:
     below = '@cli.group()\ndef items(): ...\n\n\n@items.command("list")\ndef list_items(): ...\n'
     commands = {each.name for each in features({**texts, "pkg/items.py": below}) if each.kind == "command"}
-    program = ("shop",) if "pyproject.toml" in texts else ()
-    assert commands == {"export", "import-all", "items list", *program}
+    assert commands == {"export", "import-all", "items list"}
 
 
 PARSERS = """
@@ -110,7 +110,7 @@ def test_other_languages_docs_and_manifests() -> None:
             {
                 "bin/cli.ts": 'program.command("sync <dir>")\n  .option("-f, --force", "x")\napp.get("/v1/x", y)\n',
                 "cmd/root.go": 'c := &cobra.Command{\n\tUse: "serve",\n}\nc.Flags().StringVar(&x, "listen", "", "")\n',
-                "pyproject.toml": '[project]\nname = "x"\n[project.scripts]\nx = "x:main"\n',
+                "pyproject.toml": '[project]\nname = "x"\n[project.scripts]\nx = "x:main"\nx-admin = "x:admin"\n',
                 "README.md": "# X\n\n## Plugins\n\n```\n## no heading\n```\n",
                 "CHANGELOG.md": "## Plugins again\n",
                 "tests/test_cli.py": CLI,
@@ -120,11 +120,37 @@ def test_other_languages_docs_and_manifests() -> None:
     assert got == {
         "command sync": "bin/cli.ts:1",
         "command serve": "cmd/root.go:2",
-        "command x": "pyproject.toml:4",
+        "command x-admin": "pyproject.toml:5",
         "option --force": "bin/cli.ts:2",
         "option --listen": "cmd/root.go:4",
         "endpoint /v1/x": "bin/cli.ts:3",
         "topic Plugins": "README.md:3",
+    }
+
+
+GUIDE = """# Reports
+
+## Troubleshooting
+
+```bash
+$ till daily --since 1 "a --quoted text" | jq --raw-output   # --remarked
+till daily --json
+till weekly --json
+npm install till --global
+```
+"""
+
+
+def test_examples_in_docs_show_what_a_parser_written_by_hand_declares_nowhere() -> None:
+    """The command and the options of a program's own lines; a page is about its title, and a program is no feature."""
+    cargo = '[package]\nname = "till"\n[[bin]]\nname = "till"\n'
+    code = 'fn a() { Command::new("till").arg(Arg::new("j").long("json")).arg(Arg::new("h").long("help")); }\n'
+    found = features({"Cargo.toml": cargo, "src/main.rs": code, "docs/reports.md": GUIDE, "README.md": "## Reports\n"})
+    assert {f"{each.kind} {each.name}": each.place for each in found} == {
+        "command daily": "docs/reports.md:7",
+        "option --since": "docs/reports.md:6",
+        "option --json": "src/main.rs:1",
+        "topic Reports": "README.md:1",
     }
 
 
@@ -224,6 +250,10 @@ def test_a_gap_becomes_a_plan_with_a_check_that_names_it(projects: Path) -> None
     made = gap_plan(gap, "mine")
     assert made.plan.steps[0].check[2] == "mine --help | grep -qw -- 'export'"
     assert "one cli.py:8" in made.words
+    deep = gap_plan(replace(gap, name="items list"), "mine", ["show"]).plan.steps[0].check[2]
+    assert deep == "mine items --help | grep -qw -- 'list'"
+    option = gap_plan(replace(gap, kind="option", name="--deep"), "mine", ["show"]).plan.steps[0].check[2]
+    assert option == "(mine --help; mine show --help) | grep -qw -- '--deep'"
     written = write_plans(table, projects / "plans", program="mine", limit=2)
     assert len(written) == 2
     assert all(plan_of(path.read_text()).steps for path in written)
@@ -404,6 +434,15 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
 )
 def test_a_file_made_to_keep_a_reader_busy_shows_nothing(path: str, text: str) -> None:
     assert {each.kind for each in features({path: text})} <= {"option"}  # or this never ends
+
+
+def test_what_docs_talk_about_comes_after_what_files_declare() -> None:
+    def of(kind: FeatureKind, name: str) -> Feature:
+        return Feature(kind=kind, name=name, file="a", line=1)
+
+    both = [of("topic", "License"), of("option", "--deep")]
+    rows = table_of("mine", {"mine": [], "one": both, "two": both[:1]}).rows
+    assert [each.name for each in rows] == ["--deep", "License"]
 
 
 def test_headings_are_compared_with_those_that_begin_alike() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,8 +52,7 @@ def compare(
     table = compare_projects(own, others)
     rows = [each for each in (table.rows if whole else table.gaps) if not kinds or each.kind in kinds]
     if plans is not None:
-        narrowed = FeatureTable(own=table.own, others=table.others, rows=tuple(rows))
-        for path in write_plans(narrowed, plans, program=program, limit=limit):
+        for path in write_plans(table, plans, program=program, limit=limit, kinds=kinds):
             click.echo(f"written: {path}", err=as_json)
     if not as_json:
         _table(table, rows, limit)
@@ -90,8 +90,8 @@ def _prose(said: TableProse, *, quiet: bool) -> None:
 
 def _table(table: FeatureTable, rows: Sequence[ComparedFeature], limit: int) -> None:
     out = console()
-    gaps = number(sum(each.is_gap(table.own) for each in rows), "gap")
-    out.print(f"{table.own} beside {', '.join(table.others)}: {number(len(rows), 'feature')}, {gaps}")
+    gaps = number(len(table.gaps), "gap")
+    out.print(f"{table.own} beside {', '.join(table.others)}: {number(len(table.rows), 'feature')}, {gaps}")
     for each in rows[:limit]:
         had = f"{sum(other in each.cells for other in table.others)} of {len(table.others)}"
         line = Styled(f"{each.kind:<9}").append(plain(each.name, 60), "bold")
@@ -101,4 +101,6 @@ def _table(table: FeatureTable, rows: Sequence[ComparedFeature], limit: int) -> 
             cell = Styled(f"         {plain(project, 30)} ").append(plain(found.place, 120), "cyan")
             out.print(cell.append("  ").append(plain(found.shown, 110), "dim"), soft_wrap=True)
     if len(rows) > limit:
-        out.print(f"{len(rows) - limit} more: --limit {len(rows)}")
+        kinds = Counter(each.kind for each in rows[limit:])
+        said = ", ".join(number(kinds[each], each) for each in KINDS if kinds[each])
+        out.print(f"{len(rows) - limit} more ({said}): --limit {len(rows)}, or --kind")

@@ -42,7 +42,7 @@ class FeatureTable:
 
 def table_of(own: str, found: Mapping[str, Sequence[Feature]]) -> FeatureTable:
     """Bring the features of projects (name -> features, one's own among them) together: gaps first, those that most
-    others have before the rest."""
+    others have before the rest, and what files declare before what docs talk about: all have a heading on a license."""
     rows: dict[tuple[str, str], dict[str, Feature]] = {}
     headings = _Headings()
     for project in (own, *(each for each in found if each != own)):
@@ -54,7 +54,9 @@ def table_of(own: str, found: Mapping[str, Sequence[Feature]]) -> FeatureTable:
         for cells in rows.values()
         for first in [next(iter(cells.values()))]
     ]
-    made.sort(key=lambda each: (not each.is_gap(own), -len(each.cells), KINDS.index(each.kind), each.name))
+    ranked = {each: n for n, each in enumerate(KINDS)}
+    made.sort(key=lambda each: (each.kind == "topic", -len(each.cells), ranked[each.kind], each.name))
+    made.sort(key=lambda each: not each.is_gap(own))
     return FeatureTable(own=own, others=tuple(each for each in found if each != own), rows=tuple(made))
 
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from ratchet.records import Json
 
-NAMES = ("pyproject.toml", "setup.cfg", "package.json", "Cargo.toml")
+NAMES = ("pyproject.toml", "setup.cfg", "package.json", "Cargo.toml", "go.mod")
 _MOST = 500  # programs of one project
 _SCRIPT = re.compile(r"\s*([\w.-]+)\s*=\s*([\w.]+)(?::([\w.]+))?")
 
@@ -25,6 +25,23 @@ def commands(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, 
         forms = (rf"^\s*{word}\s*=\s*[\"']?[\w.]+[:\w]", rf"{word}\s*:\s*\"[^\"]*[./]", rf"name[\"']?\s*[=:]\s*{word}")
         numbers = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
         yield name, next(numbers, 1)
+
+
+def itself(path: str, text: str) -> Iterator[str]:
+    """The names by which a project's program is called: its package's, and the only program that it has."""
+    name = PurePosixPath(path).name
+    if name == "go.mod":
+        module = re.match(r"\s*module\s+(\S{1,200})", text)
+        yield from re.findall(r"([\w.-]+)(?:/v\d+)?$", module[1]) if module else ()
+        return
+    tables = {"pyproject.toml": ("project",), "Cargo.toml": ("package",), "package.json": ()}
+    held = _json(text) if name == "package.json" else _toml(text) if name in tables else {}
+    package = _within(held, tables.get(name, ())).get("name")
+    if isinstance(package, str):
+        yield package.rpartition("/")[2]
+    programs = [*islice(_programs(path, text), 2)]
+    if len(programs) == 1:
+        yield programs[0]
 
 
 def entries(path: str, text: str) -> Iterator[str]:
