@@ -34,13 +34,19 @@ LATER_SEED = 1_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--benchmark", choices=("quick", "core"), default="quick")
-    given = parser.parse_args()
+    publish("unattended", apart(parser.parse_args().benchmark))
+
+
+def apart(name: str) -> list[Figure]:
+    """One night in a folder and with a home of its own."""
     place = Path(tempfile.mkdtemp(prefix="unattended-"))
     place.chmod(0o755)
+    before = os.environ.get("HOME", "")
     os.environ["HOME"] = str(place / "user")  # the overseer looks for sessions there
     try:
-        publish("unattended", night(place, given.benchmark))
+        return night(place, name)
     finally:
+        os.environ["HOME"] = before
         shutil.rmtree(place, ignore_errors=True)
 
 

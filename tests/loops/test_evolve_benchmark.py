@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support.healing import needs_sandbox
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 WORLDS = 20
 
@@ -61,4 +63,14 @@ def test_a_world_through_the_whole_loop_ends_as_the_races_alone_would(benchmark:
 def test_the_table_holds_over_two_hundred_worlds(benchmark: Any) -> None:
     with ThreadPool(1) as pool:
         figures = benchmark.measured(pool, 200, 2, 200)
+    assert [each.name for each in figures if each.holds is False] == []
+
+
+@pytest.mark.soak
+def test_a_night_in_which_nobody_looks_accepts_what_is_better_and_breaks_nothing(
+    benchmark: Any, tmp_path: Path
+) -> None:
+    needs_sandbox(tmp_path)
+    del benchmark  # whose folder holds this one, too
+    figures = import_module("unattended").apart("quick")
     assert [each.name for each in figures if each.holds is False] == []

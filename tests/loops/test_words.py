@@ -167,6 +167,24 @@ def test_without_a_model_it_says_so_and_repairs_what_the_own_check_shows(bench: 
     assert [each.now for each in seen[0].steps] == ["fails"]
 
 
+def test_an_example_in_the_words_is_a_check_where_no_model_is_and_where_one_writes_it_as_a_check(
+    bench: Bench, home: Path, shop: Path
+) -> None:
+    """The wanted value is the one that does not hold now."""
+    words = "total([200], 10) gives 20.0 instead of 180.0"
+    asked = HealRequest(check=(), folder=bench.project, instruction=words, solver="repair")
+    ended = bench.book.run(asked, HealMeans(solver=ScriptedSolver([{"shop.py": SHOP.replace(*HALF)}])))
+    assert ended.status == "passed"
+    assert [each.do for each in ended.task.steps] == [words, "What passed before still passes."]
+    assert "== 180.0" in ended.task.steps[0].check[2]
+    assert "only the examples were looked at: only a model understands words" in ended.task.beyond
+    with ModelServer(steps(("Take the discount off.", "total([200], 10) should be 180"))) as server:
+        only = ("run", "take it off", "--in", str(shop), "--solver", "model", "--plan-only")
+        first, _own = plan_of(ratchet(home, *only, server=server).stdout).steps
+    assert first.do == "Take the discount off."
+    assert "assert total([200], 10) == 180, total([200], 10)" in first.check[2]
+
+
 def test_a_plan_is_written_edited_and_carried_out_later(bench: Bench) -> None:
     plan = TaskPlan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),), beyond='a "quoted" word')
     assert plan_text(plan_of(plan_text(plan))) == plan_text(plan)
@@ -297,7 +315,7 @@ def test_a_coding_agent_plans_where_it_is_the_hands(home: Path, shop: Path) -> N
 def test_a_model_whose_check_imports_what_nobody_has_or_looks_at_nothing_is_told_so(home: Path, shop: Path) -> None:
     """As small models write them: a module named after the prompt, and a copy of the files within the check."""
     made_up = "import file_shop; assert file_shop.total([200], 10) == 180"
-    copied = f"{SHOP}\nassert total([200], 10) == 180, total([200], 10)"
+    copied = f"{SHOP}\ngot = total([200], 10)\nassert got == 180, got"
     wrong = steps(("Discount.", program(made_up)), ("Discount.", program(copied)))
     asked_for = steps(
         ("Take the discount off.", program(DISCOUNT)),

@@ -45,6 +45,8 @@ class Provider:
     requests: list[dict[str, Any]] = field(default_factory=list)
     """The bodies of what asked for a model's answer, in order."""
     url: str = ""
+    toolless: bool = False
+    """Whether the scripts answer a client that offers its model no tools, too; those of others are side requests."""
 
     def __enter__(self) -> Self:
         self._server = _Server(self)
@@ -206,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         messages = body.get("messages", [])
         results = sum(each.get("role") == "tool" for each in messages)
         offered = [tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool]
-        step = self.owner.step(_asked(messages), results, offered) if offered else "ok"
+        step = self.owner.step(_asked(messages), results, offered) if offered or self.owner.toolless else "ok"
         if isinstance(step, Fault):
             self._json({"error": {"message": step.message, "type": "invalid_request_error"}}, step.status)
             return

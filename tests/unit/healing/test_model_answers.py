@@ -152,6 +152,8 @@ def test_whole_files_between_fences_go_to_the_file_they_mean() -> None:
     assert in_fences(f"Fix `a.py`:\n```python\n{block}```", {"a.py": SOURCE}) == (FileEdit(file="a.py", new=block),)
     assert in_fences(f"```python\n{block}```", {"a.py": SOURCE, "b.py": "y = 1\n"})[0].file == "a.py"
     assert in_fences("```\nprint(1)\n```", {"a.py": SOURCE}) == ()
+    echoed = f"```\na.py:\n```\n{block}```\n\nChange a.py. Now its check fails, and it says a lot about that:\n```\n"
+    assert in_fences(echoed, {"a.py": SOURCE}, only="a.py") == (FileEdit(file="a.py", new=block),)
 
 
 @given(st.text(max_size=40), st.text(max_size=60), st.text(max_size=60))

@@ -16,6 +16,7 @@ from ratchet.healing.models.answers import Malformed, schema_of, tightened, valu
 from ratchet.healing.models.calling import CallFailed, Completion, Request, Speaker, call
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.prices import Pricing, Usage, own_prices, pricing_of
+from ratchet.healing.models.prose import until_it_circled
 from ratchet.healing.models.question import ModelAnswer, Question, Role
 from ratchet.records import Json
 
@@ -156,8 +157,11 @@ class _Asking(Generic[T]):
         if said.ended in ("refusal", "content_filter"):
             told = " ".join(said.text.split())[:_MOST_NOTE]
             return None, said.ended, f"the model declined: {told}" if told else "the provider withheld the answer"
+        text = said.text
+        if said.ended == "circles" and self._schema is not None:
+            text = until_it_circled(text) or text
         try:
-            return value_of(said.text, self._question.shape), "", ""
+            return value_of(text, self._question.shape), "", ""
         except Malformed as fault:
             if said.ended == "circles":
                 return None, "malformed_output", "it went in circles and was broken off; answer with short edits"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from ratchet.healing.judges.protection import graders, is_test
 from ratchet.healing.judges.verdicts import ran_nothing
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.quoting import output_excerpt, quoted
+from ratchet.healing.planning.examples import examples
 from ratchet.healing.planning.plan import MOST_STEPS, TaskPlan, check_text
 from ratchet.healing.planning.planner import Planner, PlannerAnswer, PlannerGround, ProposedPlan
 from ratchet.healing.planning.steps import for_step
@@ -106,14 +108,43 @@ class Planning:
         return found
 
     def made(self) -> TaskPlan:
-        """A plan by the planner; where there is none, or it comes to nothing, what the project's own check says.
+        """A plan by the planner; where it comes to nothing, by examples in the words, else by the project's own check.
 
         Raises Refused, with the remedy, where there is nothing to go by.
         """
         if self._ground.planner is None:
-            return self._by_own_check(self._ground.lacking)
+            return self._by_examples(self._ground.lacking) or self._by_own_check(self._ground.lacking)
         plan, problem = self._asked(self._ground.planner)
-        return plan if plan is not None else self._by_own_check(problem)
+        return plan or self._by_own_check(problem)
+
+    def _by_examples(self, why: str) -> TaskPlan | None:
+        """A step for each example in the words that does not hold now."""
+        steps = self._exemplified(self._episode.wish)
+        if not steps:
+            return None
+        found = self._changed(steps, ())
+        return self._with_own(replace(found, beyond=f"Of the words only the examples were looked at: {why}."))
+
+    def _exemplified(self, words: str) -> list[PlanStep]:
+        steps: list[PlanStep] = []
+        for each in examples(words, self._modules()) if "(" in words else ():
+            tried = (self._tried(PlanStep(do=clean(each.said, 300), check=check)) for check in each.checks)
+            failing = next((step for step, wrong in tried if not wrong and step.now == "fails"), None)
+            if failing is not None and not _among(failing, (*self._seen.before, *steps)):
+                steps.append(failing)
+        return steps
+
+    def _modules(self) -> dict[str, ast.Module]:
+        """The project's Python modules by their names, tests apart."""
+        ground, found = self._ground, dict[str, ast.Module]()
+        for path in survey.listing(ground.workspace, ground.sandbox, ground.limits)[:_MOST_SPOILED]:
+            name = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            if path.endswith(".py") and not is_test(path) and all(map(str.isidentifier, name.split("."))):
+                try:
+                    found[name] = ast.parse(survey.text_of(ground.workspace, path))
+                except (SyntaxError, ValueError, RecursionError, MemoryError):
+                    continue  # it may be what is to be mended
+        return found
 
     def _by_own_check(self, why: str) -> TaskPlan:
         own, now = self._seen.own, self._seen.now
@@ -139,6 +170,8 @@ class Planning:
         while turn < (ROUNDS if plan else ROUNDS + PLAIN_ROUNDS - 1) and not self._ground.purse.cancelled():
             self._ground.note(f"asking {planner.name} for a plan")
             plainly = plan is None and turn >= ROUNDS - 1
+            if plainly and (exemplified := self._by_examples(self._none_by(planner, objections))) is not None:
+                return exemplified, ""
             answer = self._answer(planner, self._text(room, objections, plainly=plainly), turn, plainly=plainly)
             if answer.less and (smaller := next(rooms, 0)):
                 room = smaller
@@ -150,7 +183,10 @@ class Planning:
                 break
         if plan is not None:
             return self._with_own(plan), ""
-        return None, f"{planner.name} made no plan that can be used: {clean('; '.join(objections), 300)}"
+        return None, self._none_by(planner, objections)
+
+    def _none_by(self, planner: Planner, objections: Sequence[str]) -> str:
+        return f"{planner.name} made no plan that can be used: {clean('; '.join(objections), 300)}"
 
     def _answer(self, planner: Planner, text: str, turn: int, *, plainly: bool) -> PlannerAnswer:
         copy = self._ground.workspace.fork(self._token)
@@ -190,7 +226,11 @@ class Planning:
                     wrong = f"`{check_text(step.check)}` is the check of a step that you drop: write what is to be now"
             except UsageError as error:
                 step, wrong = PlanStep(do=""), str(error)
-            if wrong:
+            # Small models write what is to hold where a command was asked for.
+            meant = self._exemplified(proposed.check) if wrong else []
+            if meant:
+                steps += [replace(each, do=step.do or each.do) for each in meant if not _among(each, (*kept, *steps))]
+            elif wrong:
                 objections.append(wrong)
             elif (step.do or step.check) and not _among(step, (*kept, *steps)):
                 steps.append(step)

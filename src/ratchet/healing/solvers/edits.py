@@ -7,6 +7,7 @@ white space, which models get wrong most often; the depth of indentation is then
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -15,6 +16,7 @@ from ratchet.sandbox.command import FileChange
 
 MOST_EDITS = 64
 MOST_FILE_BYTES = 1_048_576
+_FENCE = re.compile(r"^[ \t]*```.*$", re.MULTILINE)
 _HIDDEN = "[redacted:"
 
 
@@ -197,13 +199,25 @@ def _short(text: str) -> str:
 def in_fences(text: str, files: Mapping[str, str], *, only: str = "") -> tuple[FileEdit, ...]:
     """Whole files between fences, as weak models answer however they are asked: each goes to the file that is named on
     the fence or in the line above it, or to the only one of `files` (path -> text) that defines the same names. With
-    `only`, the longest is that file, or the text itself where it has no fence and is a program."""
+    `only`, the longest is that file, or the text itself where it has no fence and is a program; a part between any two
+    fences that defines what the file did goes first, since the question may be written down again around it."""
     blocks = list(_blocks(text))
     if only:
-        longest = max((block for _words, block in blocks), key=len, default=text if _defined(text) else "")
+        wanted = _defined(files.get(only, ""))
+        parts = [f"{each.strip()}\n" for each in _FENCE.split(text)]
+        programs = [each for each in parts if wanted and _defined(each) >= wanted]
+        longest = max(programs or [block for _words, block in blocks], key=len, default=text if _defined(text) else "")
         return (FileEdit(file=only, new=longest),) if longest.strip() else ()
     meant = ((_meant(words, block, files), block) for words, block in blocks)
     return tuple(FileEdit(file=path, new=block) for path, block in meant if path and block.strip())
+
+
+def one_line_of(text: str) -> str:
+    """The line of code that an answer is: between fences or backticks, else its only one."""
+    fenced = [line for _words, block in _blocks(text) for line in block.split("\n") if line.strip()]
+    ticked = re.findall(r"`([^`\n]+)`", text)
+    lines = fenced or ticked or [line for line in text.split("\n") if line.strip()]
+    return lines[0].strip() if len(lines) == 1 else ""
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str]]:

@@ -14,8 +14,17 @@ from ratchet.healing.judges.protection import is_harness, is_test, matches, obje
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
-from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences
-from ratchet.healing.solvers.prompting import ROOMS, EditProposal, Material, prompt, rewriting, short_file, telling
+from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences, one_line_of
+from ratchet.healing.solvers.prompting import (
+    ROOMS,
+    EditProposal,
+    Material,
+    prompt,
+    rewriting,
+    rewriting_line,
+    short_file,
+    telling,
+)
 from ratchet.healing.solvers.repair import suspects
 from ratchet.healing.solvers.survey import ShownFile
 from ratchet.records import Json
@@ -24,8 +33,9 @@ from ratchet.sandbox.command import FileChange
 T = TypeVar("T")
 
 ROUNDS = 3
-"""Answers in one attempt, while edits cannot be made: the second is asked for with the reason, the third as a file."""
-_UNUSABLE, _WHOLE = "no edits that can be made", "as a whole file"
+"""Answers in one attempt, while edits cannot be made: the second is asked for with the reason, the third as a file;
+where it came to that before, the first as a file, the others as a line each."""
+_UNUSABLE, _WHOLE, _LINE = "no edits that can be made", "as a whole file", "rewrote line"
 _FIRST_TEMPERATURE, _STEP, _HOTTEST = 0.2, 0.3, 1.0
 _LONG_OUTPUT = 6_000  # characters of a check's output from which a fast model is asked to summarise it
 _SUMMARY_TOKENS = 1_024
@@ -89,7 +99,7 @@ class ModelSolver:
         while len(done) < ROUNDS and not job.cancelled():
             files = survey.shown(job.workspace, order, job.failure.output, room, may_change=changeable, suspects=held)
             job.note(f"asking {self._model.named('reasoning')} about {len(files)} files")
-            last = self._round(job, files, room, summary, done)
+            last = self._round(Material(job=job, files=files, room=room, summary=summary), done, held)
             if last.answer.kind == "context_overflow" and (smaller := next(rooms, 0)):
                 room = smaller
                 continue
@@ -98,23 +108,39 @@ class ModelSolver:
                 break
         return done, files if done else ()
 
-    def _round(
-        self, job: SolveJob, files: Sequence[ShownFile], room: int, summary: str, done: Sequence[_Round]
-    ) -> _Round:
-        """Ask for edits, or for one short file as a whole."""
+    def _round(self, material: Material, done: Sequence[_Round], held: Mapping[str, Sequence[int]]) -> _Round:
+        """Ask for edits, for one short file as a whole, or for one line of it."""
+        job, files = material.job, material.files
         named = [each.file for each in done[-1].edits] if done else []
         meant = short_file(files, named)
         if meant is not None and _as_file(job, done):
+            lines = held.get(meant.path, ())
+            tried = _lines_tried(job, done)
+            if done and _is_whole(done[-1].answer) and tried < len(lines):
+                return self._line(job, meant, lines[tried] - 1, done)
             rules = self._prompts.text("rewrite")
             # Asked the same, it would write the same file down again.
             question = _question(job, str, rules, rewriting(job, meant), len(done), _STEP * len(done))
             answered = self._model.ask(question, job.purse)
             return _rewritten(job, answered, meant)
         wrong = tuple(done[-1].wrong.split("\n")) if done else ()
-        material = Material(job=job, files=files, room=room, summary=summary, objections=wrong)
         rules = self._prompts.text("repair")
-        answer = self._model.ask(_question(job, EditProposal, rules, prompt(material), len(done)), job.purse)
+        text = prompt(replace(material, objections=wrong))
+        answer = self._model.ask(_question(job, EditProposal, rules, text, len(done)), job.purse)
         return _edited(job, answer, files)
+
+    def _line(self, job: SolveJob, file: ShownFile, at: int, done: Sequence[_Round]) -> _Round:
+        """Ask what one line must be: where a model writes down a whole file as it was."""
+        rules = self._prompts.text("rewrite_line")
+        answer = self._model.ask(_question(job, str, rules, rewriting_line(job, file, at), len(done)), job.purse)
+        before = file.text.split("\n")
+        new = one_line_of(answer.value or "")
+        depth = before[at][: len(before[at]) - len(before[at].lstrip())]
+        text = "\n".join([*before[:at], depth + new, *before[at + 1 :]])
+        edits = (FileEdit(file=file.path, new=text),) if new else ()
+        return _made(
+            job, _Round(answer=answer, fix=f"{_LINE} {at + 1} of {file.path}", edits=edits), {file.path: file.text}
+        )
 
     def _summary(self, job: SolveJob) -> tuple[str, str]:
         """A long output in a few lines, where there is a model for that; and a remark where it failed."""
@@ -176,6 +202,15 @@ def _as_file(job: SolveJob, done: Sequence[_Round]) -> bool:
     return len(done) == ROUNDS - 1 and done[-1].unfit
 
 
+def _is_whole(answer: ModelAnswer[EditProposal] | ModelAnswer[str]) -> bool:
+    return isinstance(answer.value, str)
+
+
+def _lines_tried(job: SolveJob, done: Sequence[_Round]) -> int:
+    """How many lines were asked for so far: the next is the next suspect."""
+    return sum(_LINE in each.note for each in job.tried) + sum(each.fix.startswith(_LINE) for each in done)
+
+
 def _may_change(path: str, protected: Sequence[str]) -> bool:
     return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in protected))
 
@@ -220,7 +255,8 @@ def _solved(job: SolveJob, done: Sequence[_Round], remark: str, files: Sequence[
     last = done[-1]
     notes = [
         f"asked {last.answer.model}: {sum(each.answer.calls for each in done)} calls, {len(files)} files shown",
-        f"answered {_WHOLE}" if isinstance(last.answer.value, str) else "",
+        f"answered {_WHOLE}" if _is_whole(last.answer) else "",
+        next((each.fix for each in done if each.fix.startswith(_LINE)), ""),
         last.answer.note,
         remark,
     ]

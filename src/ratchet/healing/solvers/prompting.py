@@ -28,6 +28,7 @@ _HINTS = 1_200
 _NAMED = 20
 _SHORT_FILE = 6_000  # characters
 _REWRITING_OUTPUT = 800
+_LINES_AROUND = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +159,23 @@ def rewriting(job: SolveJob, file: ShownFile) -> str:
     return (
         f"{file.path}:\n{quoted(file.text)}\n\n{wanted}\nNow its check fails:\n"
         f"{error_lines(said, _REWRITING_OUTPUT)}\nWrite the new {file.path}, all of it."
+    )
+
+
+def rewriting_line(job: SolveJob, file: ShownFile, at: int) -> str:
+    """The smallest question: what one line (from 0) must be instead.
+
+    Measured with the model of `rewriting`: it wrote a short file down again as it was, and mended its line.
+    """
+    lines = file.text.split("\n")
+    begin = next((n for n in range(at, -1, -1) if lines[n][:1].strip()), 0)  # of the definition around it
+    end = next((n for n in range(at + 1, len(lines)) if lines[n][:1].strip()), len(lines))
+    around = lines[max(begin, at - _LINES_AROUND) : min(end, at + _LINES_AROUND)]
+    said = error_lines(output_excerpt(job.failure.output, _REWRITING_OUTPUT), _REWRITING_OUTPUT)
+    return (
+        f"{quoted(chr(10).join(around).rstrip())}\n\n{clean(job.task.instruction, _REWRITING_OUTPUT)}\n"
+        f"Now its check fails:\n{said.rstrip().rpartition(chr(10))[2]}\n"
+        f"What must the line `{lines[at].strip()}` be instead? Write the new line."
     )
 
 

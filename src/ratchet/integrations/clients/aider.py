@@ -1,4 +1,4 @@
-"""aider: built from its documentation; nobody has seen it work. It has no hooks and starts no MCP servers.
+"""aider: has no hooks and starts no MCP servers. That it hands its notes to its model was seen with 0.86.2.
 
 What it knows of a project it reads from files that its settings name (`read` in `.aider.conf.yml`). Its histories are
 `.aider.chat.history.md` in each project, which `ratchet learn` reads by path.
@@ -22,9 +22,8 @@ class AiderClient(Client):
     shell = "run"
     notes = (
         (
-            "aider reads what was learnt when it starts, from a file of notes; a failing step tells it nothing. This "
-            "was built from its documentation and was never seen to work. Its own history is read by "
-            "`ratchet learn .aider.chat.history.md`"
+            "aider reads what was learnt when it starts, from a file of notes; a failing step tells it nothing. Its "
+            "own history is read by `ratchet learn .aider.chat.history.md`"
         ),
     )
 

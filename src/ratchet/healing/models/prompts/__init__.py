@@ -7,9 +7,11 @@ from pathlib import Path
 from ratchet.errors import UsageError
 
 FOLDER = Path(__file__).parent
-NAMES = ("repair", "rewrite", "summarise", "propose", "improve", "delegate", "plan", "plan_check", "compare")
-"""For a failing check: edits, a whole file, a long output in short. For an agent: a change of it, a file of it as a
-whole, a change that a coding agent makes. For a task in words: its steps, or one check. For a table of
+NAMES = (
+    "repair", "rewrite", "rewrite_line", "summarise", "propose", "improve", "delegate", "plan", "plan_check", "compare",
+)  # fmt: skip
+"""For a failing check: edits, a whole file, one line of it, a long output in short. For an agent: a change of it, a
+file of it as a whole, a change that a coding agent makes. For a task in words: its steps, or one check. For a table of
 features: sentences about them."""
 MOST_CHARS = 20_000  # far more than rules take, and little enough to leave room for what they are about
 

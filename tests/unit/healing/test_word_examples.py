@@ -1,0 +1,49 @@
+"""Examples in words become programs that assert them; an answer that went in circles is read up to there."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+
+from ratchet.healing.models.prose import until_it_circled
+from ratchet.healing.planning.examples import examples
+
+MODULES = {
+    "shop": ast.parse("def total(prices, discount=0): ...\nclass Cart: ..."),
+    "pkg.heat": ast.parse("def to_celsius(degrees): ..."),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "asserted"),
+    [
+        ("it is added: total([200], 10) should be 180", ["total([200], 10) == 180"]),
+        ("total([200], 10) gives 220 instead of 180.", ["total([200], 10) == 220", "total([200], 10) == 180"]),
+        ("`total([1])` -> 1; to_celsius(100) is 37.78", ["total([1]) == 1", "round(to_celsius(100), 2) == 37.78"]),
+        ("Cart([1, 2]).total() must be [1, (2, 3)]", ["Cart([1, 2]).total() == [1, (2, 3)]"]),
+        ("shop.total([]) == None. 3 is a number", ["shop.total([]) == None"]),
+        ("total('a(b') returns \"x y\"", ["total('a(b') == \"x y\""]),
+        ("total(prices) should be 180", []),  # no call that could be made
+        ("refund(3) should be 4", []),  # which nobody has
+        ("total([200], 10) should be right", []),
+    ],
+)
+def test_what_a_call_is_to_come_to_stands_behind_it(words: str, asserted: list[str]) -> None:
+    found = [check[2].partition("assert ")[2] for each in examples(words, MODULES) for check in each.checks]
+    assert len(found) == len(asserted)
+    assert all(each.startswith(f"{want}, ") for each, want in zip(found, asserted, strict=True))
+
+
+def test_an_exception_may_be_what_is_wanted() -> None:
+    (found,) = examples("total([1], 101) must raise ValueError", MODULES)
+    assert "except ValueError:" in found.checks[0][2]
+    assert found.checks[0][2].startswith("from shop import total\n")
+
+
+def test_an_answer_in_circles_is_closed_after_its_last_whole_part_and_says_each_thing_once() -> None:
+    step = {"do": 'say "x" {', "check": 'python -c "a[1]"'}
+    begun = json.dumps({"beyond": "", "steps": [step] * 5})[:-2]
+    assert json.loads(until_it_circled(f'Here: {begun}, {{"do": "say \\"x')) == {"beyond": "", "steps": [step]}
+    assert until_it_circled("no object") == until_it_circled('{"steps": [') == ""
