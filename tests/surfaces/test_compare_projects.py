@@ -154,6 +154,13 @@ def test_examples_in_docs_show_what_a_parser_written_by_hand_declares_nowhere() 
     }
 
 
+def test_a_program_by_two_names_is_one_and_a_script_beside_it_is_none_of_it() -> None:
+    manifest = {"name": "npm-check", "bin": {"npm-check": "cli.js", "nc": "cli.js", "nc-admin": "admin.js"}}
+    page = "## Use\n\n```\nnc --deep\n```\n"
+    found = features({"package.json": json.dumps(manifest), "README.md": page, "scripts/plot.py": CLI})
+    assert {f"{each.kind} {each.name}" for each in found} == {"command nc-admin", "option --deep", "topic Use"}
+
+
 JS = """import { execa } from "execa";
 // program.option("--commented", "out")
 program.command("sync <dir>").option('-f, --force', `even so`).addOption(new Option("--mode <m>", "how"));

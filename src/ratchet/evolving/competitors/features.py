@@ -13,7 +13,9 @@ from ratchet.healing.planning.plan import one_line
 
 FeatureKind = Literal["command", "option", "tool", "endpoint", "format", "topic"]
 KINDS: tuple[FeatureKind, ...] = ("command", "option", "tool", "endpoint", "format", "topic")
-_APART = re.compile(r"(?:^|/)(?:tests?|testing|examples?|benchmarks?|vendor|third_party|node_modules|site-packages)/")
+_APART = re.compile(
+    r"(?:^|/)(?:tests?|testing|examples?|benchmarks?|scripts?|vendor|third_party|node_modules|site-packages)/"
+)
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*\.(?:test|spec)|conftest)\.\w+$")
 
 

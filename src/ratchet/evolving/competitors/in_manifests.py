@@ -28,7 +28,8 @@ def commands(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def itself(path: str, text: str) -> Iterator[str]:
-    """The names by which a project's program is called: its package's, and the only program that it has."""
+    """The names by which a project's program is called: its package's, and those of what its only program runs, or what
+    the one that is called as the package does."""
     name = PurePosixPath(path).name
     if name == "go.mod":
         module = re.match(r"\s*module\s+(\S{1,200})", text)
@@ -39,9 +40,10 @@ def itself(path: str, text: str) -> Iterator[str]:
     package = _within(held, tables.get(name, ())).get("name")
     if isinstance(package, str):
         yield package.rpartition("/")[2]
-    programs = [*islice(_programs(path, text), 2)]
-    if len(programs) == 1:
-        yield programs[0]
+    programs = _programs(path, text)
+    main = programs.get(package) if isinstance(package, str) else None
+    alone = len(set(programs.values())) == 1
+    yield from islice((name for name, runs in programs.items() if alone or runs == main), _MOST)
 
 
 def entries(path: str, text: str) -> Iterator[str]:
@@ -50,22 +52,20 @@ def entries(path: str, text: str) -> Iterator[str]:
         yield target.rpartition(":")[2].split(".")[0]
 
 
-def _programs(path: str, text: str) -> Iterator[str]:
+def _programs(path: str, text: str) -> Mapping[str, str]:
+    """Name -> what it runs."""
     name = PurePosixPath(path).name
-    yield from _scripts(path, text)
     if name == "package.json" and "/" not in path:
         held = _json(text)
-        programs = held.get("bin")
-        if isinstance(programs, dict):
-            yield from programs
-        elif isinstance(programs, str) and isinstance(own := held.get("name"), str):
-            yield own.rpartition("/")[2]
-    elif name == "Cargo.toml":
-        held = _toml(text)
-        programs = held.get("bin")
-        for each in programs if isinstance(programs, list) else ():
-            if isinstance(each, dict) and isinstance(own := each.get("name"), str):
-                yield own
+        programs, own = held.get("bin"), held.get("name")
+        if isinstance(programs, str) and isinstance(own, str):
+            programs = {own.rpartition("/")[2]: programs}
+        return {key: str(value) for key, value in programs.items()} if isinstance(programs, dict) else {}
+    if name == "Cargo.toml":
+        programs = _toml(text).get("bin")
+        tables = [each for each in programs if isinstance(each, dict)] if isinstance(programs, list) else []
+        return {own: str(each.get("path", own)) for each in tables if isinstance(own := each.get("name"), str)}
+    return _scripts(path, text)
 
 
 def _scripts(path: str, text: str) -> Mapping[str, str]:
