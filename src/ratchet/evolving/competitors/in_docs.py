@@ -26,7 +26,7 @@ def is_page(path: str) -> bool:
 
 
 def topics(path: str, lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """What a README's headings name, and what any other page is about: the parts of a guide are no features."""
+    """The headings of a README, and the title of any other page: the parts of a guide are no features."""
     readme = PurePosixPath(path).name.lower().startswith("readme")
     if readme:
         found = ((name, line) for level, name, line in _headings(lines) if level > 1)
