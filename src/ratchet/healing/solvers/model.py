@@ -207,7 +207,7 @@ def _is_whole(answer: ModelAnswer[EditProposal] | ModelAnswer[str]) -> bool:
 
 
 def _lines_tried(job: SolveJob, done: Sequence[_Round]) -> int:
-    """How many lines were asked for so far: the next is the next suspect."""
+    """Count the lines that were asked for so far: the next is the next suspect."""
     return sum(_LINE in each.note for each in job.tried) + sum(each.fix.startswith(_LINE) for each in done)
 
 
