@@ -23,6 +23,7 @@ COMMANDS = frozenset(
     sessions settings token trials uninstall version watch-dir
     """.split()  # noqa: SIM905
 )
+_ID = re.compile(r"\b(?:l[0-9a-f]{24}|p[0-9a-f]{16})\b")  # of a lesson or a pattern: what shows one is ours
 _DATABASES = frozenset(("sqlite3", "litecli", "datasette", "duckdb"))
 _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")
 _WINDOWS_PATH = re.compile(r"[\w.:-]*\\(?:[\w.-]+\\)*(?=ratchet(?:\.exe|\.cmd)?\s)")
@@ -58,6 +59,21 @@ def tells_failure(said: str) -> bool:
     return any(_TOLD.match(line) for line in said.strip().split("\n", 3)[:3])
 
 
+def of_others(text: str, tool: str, given: str) -> str:
+    """The part of an output that the other commands of a step printed, "" where that cannot be told: what stands before
+    all paragraphs that show a lesson or a pattern, if one acts before ours, and behind them, if one acts behind."""
+    if tool and not is_shell(tool):
+        return ""
+    order = [is_own for _, is_own, is_fed in _acting(given) if is_own or not is_fed]
+    if all(order) or not any(order):
+        return ""
+    paragraphs = [each for each in re.split(r"\n[ \t]*\n", text) if each.strip()]
+    shown = [at for at, each in enumerate(paragraphs) if _ID.search(each)]
+    before = paragraphs[: shown[0]] if shown and not order[0] else []
+    behind = paragraphs[shown[-1] + 1 if shown else -1 :] if not order[-1] else []
+    return "\n\n".join(before + behind)
+
+
 def own_words(text: str) -> str:
     """Of the result of a failed step that only ran us: its exit code and our error, without the failures it shows."""
     lines = text.split("\n")
@@ -81,6 +97,16 @@ def _evaluated(words: list[str]) -> list[list[str]]:
     return [inner for inner, _ in commands(" ".join(words[1:]))] if words[0] == "eval" else [words]
 
 
+def _acting(given: str) -> list[tuple[list[str], bool, bool]]:
+    """The commands that act, in order: (words, whether it is ours, whether a pipe feeds it)."""
+    found = [(inner, fed) for words, fed in commands(_WINDOWS_PATH.sub("", given)) for inner in _evaluated(words)]
+    return [
+        (words, bool(_PROGRAM.match(head_of(words)[0])) or _carries_us(words), fed)
+        for words, fed in found
+        if words[0].rpartition("/")[2] not in NOISE
+    ]
+
+
 def _share(tool: str, given: str, head: str) -> int:
     """0: none of it is ours, 1: some, 2: all that acts."""
     if not is_shell(tool) and tool:
@@ -89,10 +115,8 @@ def _share(tool: str, given: str, head: str) -> int:
         return 0
     if _IMPORTS.search(given):
         return 1
-    found = [words for words, _ in commands(_WINDOWS_PATH.sub("", given))] if given else []
-    found = [inner for words in found for inner in _evaluated(words)]
-    acting = [words for words in found if words[0].rpartition("/")[2] not in NOISE]
-    ours = [words for words in acting if _PROGRAM.match(head_of(words)[0]) or _carries_us(words)]
-    if not found:
+    acting = _acting(given)
+    if not acting:
         return 2 if _PROGRAM.match(head) else 0
+    ours = [words for words, is_own, _ in acting if is_own]
     return 0 if not ours else 2 if len(ours) == len(acting) and not any("--" in words for words in ours) else 1

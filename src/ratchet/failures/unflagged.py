@@ -193,7 +193,11 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     if not said:
         return False
     if ours.shows_ours(tool, given, head):
-        return ours.tells_failure(said)
+        if ours.tells_failure(said):
+            return True
+        said = ours.of_others(said, tool, given)
+        if not said:
+            return False
     name = "".join(c for c in tool.lower() if c.isalnum())
     if name and name not in _SHELL_LIKE:
         if re.match(_OWN_ERROR, said) and not re.match(_ABOUT_ERRORS, said):

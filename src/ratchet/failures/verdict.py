@@ -53,9 +53,10 @@ def failure_row(
         if not says_failure(toolcall.ends(text, toolcall.JUDGED_CHARS), tool=tool, head=head, given=given):
             return None
     if not kind and "ratchet" in f"{tool} {head} {given}":
-        from ratchet.failures.ours import is_ours, own_words
+        from ratchet.failures import ours
 
-        text = own_words(text) if is_ours(tool, given, head) else text
+        is_own = ours.is_ours(tool, given, head)
+        text = ours.own_words(text) if is_own else ours.of_others(text, tool, given) or text
     if not programs.is_shell(tool):
         from ratchet.failures.wordings import in_one_wording
 

@@ -155,6 +155,38 @@ def test_of_our_failed_command_the_failures_that_it_shows_are_not_learnt() -> No
     assert "FAILED tests/test_a.py" in other.failure.message  # type: ignore[attr-defined]
 
 
+BOARD = """npm error code 1
+  command_failed  5x in 2 sessions, steady  p4c05b41c5bc15d61
+  -> Run `npm ci` first  [active]
+
+error: failed to push some refs to 'origin'
+  command_failed  2x in 1 session, steady  p0c05b41c5bc15d61
+  no fix seen yet"""
+BROKEN = "> shop@1.0.0 test\n\nnpm error Lifecycle script `test` failed with error:\nnpm error code 1"
+
+
+@pytest.mark.parametrize("shows", ["ratchet patterns", "uvx ratchet-ai patterns", "docker exec app ratchet patterns"])
+@pytest.mark.parametrize("between", ["; ", " && ", "\n", " || true; "])
+def test_another_command_of_the_same_step_is_judged_by_its_part_of_the_output(shows: str, between: str) -> None:
+    for command, other in (("npm test", BROKEN), ("npm test 2>&1 | tail -5", BROKEN)):
+        for line, said in (
+            (f"{shows}{between}{command}", f"{BOARD}\n\n{other}"),
+            (f"{command}{between}{shows}", f"{other}\n\n{BOARD}"),
+            (f"ratchet health{between}{command}", f"0.89 overall\n\n{other}"),
+        ):
+            found = outcome(line, said)
+            assert not found.ok, line  # type: ignore[attr-defined]
+            assert "refs to" not in found.failure.message  # type: ignore[attr-defined]
+    for line, said in (
+        (f"{shows}{between}npm test", f"{BOARD}\n\nTests: 3 passed"),
+        (f"npm test{between}{shows}", f"Tests: 3 passed\n\n{BOARD}"),
+        (f"{shows}{between}git add .", BOARD),
+        (f"git add .{between}{shows}", BOARD),
+        (f"{shows} | python3 count.py", f"{BOARD}\n\n{BROKEN}"),
+    ):
+        assert outcome(line, said).ok, line  # type: ignore[attr-defined]
+
+
 LESSON = {
     "id": "L1",
     "text": "git push -u origin HEAD",
