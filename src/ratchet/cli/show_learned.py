@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ratchet.cli import show, show_facts, show_lessons
 from ratchet.cli.terminal import Console, Styled
 from ratchet.lessons.fence import DIGEST_LINES
-from ratchet.lessons.standing import PROVEN_SESSIONS, once
+from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
 from ratchet.records import Lesson, LessonState
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
 def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction]) -> None:
     """Show what a session is told at its start, as far as it is active; else what waits; then what people said, and how
     many lessons there are of each state."""
-    known = [each for each, _ in once(each for each in lessons if not (each.is_quote or each.unsaid or each.stale))]
+    fit = (each for each in lessons if not (each.is_quote or each.unsaid or each.stale))
+    known = [each for each, _ in without_repeats(fit)]
     active = [each for each in known if each.state == "active"][:DIGEST_LINES]
     seen = [each for each in known if each.state == "candidate" and each.worked >= PROVEN_SESSIONS]
     waiting = [each for each in seen if not each.is_habit][: DIGEST_LINES - len(active)]

@@ -10,7 +10,7 @@ import click
 
 from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where, visible
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.standing import once
+from ratchet.lessons.standing import without_repeats
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
@@ -40,7 +40,7 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             none if narrowed else "No lessons yet. Next: ratchet learn, or ratchet lessons add --when ERROR --do FIX",
         )
         return
-    known = once(found)
+    known = without_repeats(found)
     shown = [(each, 0) for each in found] if narrowed else _chosen(known)
     for each, others in shown:
         _entry(out, each, others=others)

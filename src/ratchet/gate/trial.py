@@ -106,7 +106,9 @@ class TrialGate:
         self.plan = plan
         self.canary = CanaryTest(share=share, alpha=plan.alpha, before=plan.before)
         self.promote = PromoteTest(share=share, alpha=plan.alpha, before=plan.before, margin=plan.neutral_margin)
-        self._harm = {m: _rank_bet(plan, m, share) for m in plan.metrics if m != "success"}
+        self._harm = {
+            m: RankBet(share=share, alpha=plan.alpha, margin=plan.margin(m)) for m in plan.metrics if m != "success"
+        }
         # A rank bet with the arms exchanged: old is slower, dearer or poorer than new.
         self._gain = (
             RankBet(share=1 - share, alpha=plan.alpha)
@@ -226,10 +228,6 @@ class TrialGate:
         ok_new = any(cells[2] for cells in self.canary.counts.values())
         ok_old = any(cells[3] for cells in self.canary.counts.values())
         return min(self._streaks) >= OUTAGE_STREAK and ok_new and ok_old
-
-
-def _rank_bet(plan: TrialPlan, metric: Metric, share: float) -> RankBet:
-    return RankBet(share=share, alpha=plan.alpha, margin=plan.margin(metric))
 
 
 def _poorness(succeeded: bool, score: float | None) -> float | None:

@@ -48,7 +48,6 @@ class RegressionWatch:
         self._alpha = inside("alpha", alpha)
         self._horizon = whole("horizon", horizon, least=1)
         self._checks: list[float] = []
-        self._alarm: RegressionState | None = None
         self._state = RegressionState(checks=0, e_value=0.0, alarm=None, since=None, loss=0.0)
 
     @property

@@ -253,7 +253,7 @@ def compare(
                     seed=seed * 1_000,
                 )
                 ended = _ended(fresh, request, replace(means, memory=_memory(arm, store, seed)))
-                runs.append(_run(arm, seed, _name(project, asked.folder), ended, failed[arm]))
+                runs.append(_run(arm, seed, project.relative_to(asked.folder).parts[0], ended, failed[arm]))
     progress(total, total, "")
     return _compared(len(tasks), asked.seeds, runs)
 
@@ -311,10 +311,6 @@ def _own(project: Path) -> tuple[str, ...]:
     if found is None:
         raise UsageError(f"{project} has no check of its own: give one for all tasks with --check CMD")
     return found.argv
-
-
-def _name(project: Path, folder: Path) -> str:
-    return project.relative_to(folder).parts[0]
 
 
 def _run(arm: Arm, seed: int, name: str, ended: Episode, failed: set[tuple[str, str]]) -> ArmRun:

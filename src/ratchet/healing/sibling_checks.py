@@ -10,7 +10,7 @@ from pathlib import Path
 from ratchet.errors import Refused
 from ratchet.healing.episode import Task, Verdict
 from ratchet.healing.job import Judge, Purse
-from ratchet.healing.judges.protection import is_harness, is_test, matches
+from ratchet.healing.judges.protection import may_change
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.patches import diff_text
 from ratchet.healing.shown import shown_text
@@ -95,11 +95,8 @@ class SiblingSearch:
 
     def _program(self) -> dict[str, bytes]:
         paths = [each for each in listing(self.workspace, self.sandbox, self.limits) if each.endswith(".py")]
-        fixed = [*filter(self._may_change, paths)]
+        fixed = [path for path in paths if may_change(path, self.task.protected)]
         return {path: held for path in fixed if (held := content(self.workspace, path)) is not None}
-
-    def _may_change(self, path: str) -> bool:
-        return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in self.task.protected))
 
     def _proposed(self, one: Sibling, task: Task, before: Verdict) -> SiblingPatch:
         change = FileChange(path=one.path, before=one.before, after=one.after, before_mode=0o644, after_mode=0o644)

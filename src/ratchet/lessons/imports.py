@@ -7,7 +7,7 @@ from typing import cast
 from ratchet.failures.signature import sign
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.habits import ProjectRuns
-from ratchet.lessons.mining.imported import sources
+from ratchet.lessons.mining.imported import import_sources
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.origins import GROUP
 from ratchet.ports import Store
@@ -42,7 +42,7 @@ def recount_imports(store: Store, project: str, ran: ProjectRuns, *, now: float)
 
 
 def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) -> Row | None:
-    found = sources(ran.imported)
+    found = import_sources(ran.imported)
     if not found:
         return None
     return {

@@ -12,7 +12,7 @@ from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.failures.searching import words_in
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
-from ratchet.lessons.standing import once
+from ratchet.lessons.standing import without_repeats
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
             patterns = {ruling[key] for key in keys if key in ruling} or patterns - ruled
         for pattern in sorted(patterns):
             found.setdefault(pattern, []).append(each)
-    return {pattern: tuple(first for first, _ in once(each)) for pattern, each in found.items()}
+    return {pattern: tuple(first for first, _ in without_repeats(each)) for pattern, each in found.items()}
 
 
 def _rules(store: Store) -> tuple[dict[str, str], dict[str, set[str]]]:

@@ -171,7 +171,7 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
     if imports:
         from ratchet.lessons import origins
 
-        found = origins.about(found, imports)
+        found = origins.narrowed(found, imports)
     return sorted(found, key=place)
 
 

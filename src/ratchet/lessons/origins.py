@@ -1,4 +1,4 @@
-"""Tells what of a project's imports is about a failure. Lean: hook processes import this."""
+"""Narrows the lesson of a project's imports to the names that a failure misses. Lean: hook processes import this."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ GROUP = "imports"
 """The group of such a lesson, one a project."""
 
 
-def about(rows: Iterable[Row], keys: Iterable[str]) -> list[Row]:
-    """The lessons, that of the imports with the lines alone about names that are asked for (by their import keys) and
-    about which no other of the lessons is; left out where none is left."""
+def narrowed(rows: Iterable[Row], keys: Iterable[str]) -> list[Row]:
+    """The lessons; that of the imports with only its lines about the missing names (`keys`) that no other lesson here
+    is about, or left out where none remains."""
     found = [*rows]
     told = {name for row in found if row.get("group") != GROUP for key in _list(row, "keys") if (name := name_in(key))}
     wanted = [key for key in keys if key.split(" ", 2)[2] not in told]
-    return [each for row in found if (each := _narrowed(row, wanted)) is not None]
+    return [each for row in found if (each := _with_lines(row, wanted)) is not None]
 
 
-def _narrowed(row: Row, wanted: Iterable[str]) -> Row | None:
+def _with_lines(row: Row, wanted: Iterable[str]) -> Row | None:
     if row.get("group") != GROUP:
         return row
     lines = row.get("lines")

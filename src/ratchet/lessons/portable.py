@@ -31,7 +31,7 @@ from ratchet.lessons.parts import parts_of
 from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
-from ratchet.lessons.standing import LessonStanding, once
+from ratchet.lessons.standing import LessonStanding, without_repeats
 from ratchet.lessons.tried import trials
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row
@@ -311,7 +311,7 @@ def sync(
             left_out[reason] += 1
         else:
             fitting.append(lesson_of(shown(row)))
-    lessons = [each for each, _ in once(sorted(fitting, key=by_merit))]
+    lessons = [each for each, _ in without_repeats(sorted(fitting, key=by_merit))]
     told = _fitting(lessons)
     if len(lessons) > len(told):
         left_out[f"the first {len(told)} fill {_BLOCK_CHARS:,} characters, all that an agent is to read"] = len(

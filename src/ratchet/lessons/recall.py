@@ -243,7 +243,7 @@ def _keyed(
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    shown = origins.about(_shown(rows, project, text, restating=restating), imports)
+    shown = origins.narrowed(_shown(rows, project, text, restating=restating), imports)
     found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in shown]
     return sorted(
         _by_evidence(found), key=lambda each: (each.lesson.state != "active", each.lesson.is_habit, first[each.id])

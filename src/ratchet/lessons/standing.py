@@ -1,7 +1,6 @@
-"""Ranks lessons, and tells how far each is told: one rule for every list, page, file of notes and session's start.
+"""Ranks lessons, and decides which are told before their failure: one rule for every list, page and file of notes.
 
-First what several sessions saw work, of that what the failing tool does not say, then by what a failure cost; a habit
-of silencing a check comes behind everything else. Lean: hook processes import this.
+Lean: hook processes import this.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ HABIT = (
 )
 """The rule of silenced checks, in the words of every surface and page."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
-_NEWS, _AT_FAILURE, _PLAIN, _HABIT = range(4)
+_FIRST, _AT_FAILURE, _KNOWN, _HABIT = range(4)
 
 
 class LessonStanding:
@@ -79,22 +78,24 @@ def _whole(row: Mapping[str, Json], name: str) -> int:
 
 
 def place(each: LessonStanding) -> tuple[int, int, float, int]:
-    """The place of a lesson among others of its state; what stands first sorts first.
+    """The sort key of a lesson among those of its state.
 
-    A habit of silencing stands last, before it what the failing tool says itself or whoever knows it knows, before
-    that what is about one session's names. Of all others those that several sessions, and most, saw work (or that
-    a person vouches for) and whose failing tool does not say what is wrong, then those of which one of the two holds.
+    By tier: lessons worth telling ahead; those about single names; those that the failing tool says or everybody
+    knows; habits of silencing a check. Within a tier by what is lacking: it worked in several sessions and in most (or
+    a person approved it); the failing tool does not say what is wrong. Then by what the failure cost, most first.
     """
-    tier = _HABIT if each.is_habit else _PLAIN if each.says_itself or each.known else _NEWS
+    tier = _HABIT if each.is_habit else _KNOWN if each.says_itself or each.known else _FIRST
     proven = not each.tried or (each.worked or each.tried) >= PROVEN_SESSIONS
     usual = not each.worked or 2 * each.worked >= each.tried
     lacks = (not proven or not usual) + each.is_explained
-    return _AT_FAILURE if (each.is_one_off or each.is_table) and tier == _NEWS else tier, lacks, -each.worth, each.tried
+    if tier == _FIRST and (each.is_one_off or each.is_table):
+        tier = _AT_FAILURE
+    return tier, lacks, -each.worth, each.tried
 
 
 def unsaid(each: LessonStanding) -> str:
-    """Say why a lesson is not told ahead of its failure (at a session's start, in a file of notes, among the first
-    lines of `learn`), "" where it is."""
+    """Why a lesson is told only when its step fails: not at a session's start, in a file of notes or among the first
+    lines of `learn`. "" where it is told there, too."""
     if each.says_itself:
         return "the failing tool says as much"
     if each.known:
@@ -104,9 +105,8 @@ def unsaid(each: LessonStanding) -> str:
     return "it is about a name that one session met: told where that very name fails" if each.is_one_off else ""
 
 
-def once(found: Iterable[Lesson]) -> list[tuple[Lesson, int]]:
-    """Each remedy once, as the first lesson says it, and how many others of its state say the same: one remedy of
-    several findings, or of several projects."""
+def without_repeats(found: Iterable[Lesson]) -> list[tuple[Lesson, int]]:
+    """(lesson, how many others of its state say the same remedy), each remedy once: it may mend several findings."""
     alike: dict[tuple[str, str], list[Lesson]] = {}
     for each in found:
         alike.setdefault((each.state, each.text), []).append(each)

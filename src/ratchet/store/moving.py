@@ -136,7 +136,7 @@ def _foreign(source: Store, target: Store, table: Table) -> int:
     row = next(wanted, None)
     count = 0
     for held in _all(target, table):
-        while row is not None and _key(table, row) != _key(table, held) and _before(table, row, held):
+        while row is not None and _key(table, row) != _key(table, held) and _key(table, row) < _key(table, held):
             row = next(wanted, None)
         count += row != held
     return count
@@ -144,10 +144,6 @@ def _foreign(source: Store, target: Store, table: Table) -> int:
 
 def _key(table: Table, row: Row) -> tuple[str | int | float, ...]:
     return tuple(row[name] for name in table.key)  # type: ignore[misc]
-
-
-def _before(table: Table, one: Row, other: Row) -> bool:
-    return _key(table, one) < _key(table, other)
 
 
 def _digest(rows: Iterable[Row]) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from ratchet.errors import RatchetError
-from ratchet.records import Json, Row
+from ratchet.records import Row
 from ratchet.team.attempting import Attempting
 from ratchet.team.balance import Member, handed_out
 from ratchet.team.held import HeldTask
@@ -90,7 +90,7 @@ class RunCourse:
 
     async def _order_tasks(self) -> None:
         for each in self._held.values():
-            each.missing = {need for need in each.task.needs if not self._is_done(need)}
+            each.missing = {need for need in each.task.needs if self._held[need].record.state != "done"}
             for need in each.missing:
                 self._needed_by.setdefault(need, []).append(each)
         for each in self._held.values():
@@ -99,9 +99,6 @@ class RunCourse:
         for each in [*self._held.values()]:
             if each.ended and each.record.state != "done":
                 await self._skip_after(each)
-
-    def _is_done(self, need: str) -> bool:
-        return self._held[need].record.state == "done"
 
     def _make_ready(self, held: HeldTask) -> None:
         self._ready.setdefault(held.skill, deque()).append(held)
@@ -152,7 +149,7 @@ class RunCourse:
                 continue
             self._ready[held.skill].remove(held)
             member.running += 1
-            made = self._attempting.make(held, member, self._results(held))
+            made = self._attempting.make(held, member, {need: self._held[need].value for need in held.task.needs})
             task = asyncio.create_task(made)
             self._running[task] = held
             task.add_done_callback(partial(self._freed, member))
@@ -177,9 +174,6 @@ class RunCourse:
         await self._write([held])
         await self._skip_after(held)
         self._wake.set()
-
-    def _results(self, held: HeldTask) -> dict[str, Json]:
-        return {need: self._held[need].value for need in held.task.needs}
 
     # -- waiting -------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from ratchet.team import rows
 from ratchet.team.adopting import adopt
 from ratchet.team.attempting import Attempting, TeamJudge
 from ratchet.team.balance import Member
-from ratchet.team.course import RunCourse, Wish
+from ratchet.team.course import RunCourse
 from ratchet.team.held import HeldTask
 from ratchet.team.ledger import Ledger
 from ratchet.team.mail import Mailbox
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ratchet.ports import Store
-    from ratchet.records import Row
 
 
 Handler: TypeAlias = "Callable[[int, FrameType | None], object] | int | None"
@@ -129,7 +128,7 @@ class Orchestrator:
                 held,
                 parallel=self._parallel,
                 grace_s=self._grace_s,
-                wishes=lambda: _wishes(store, run_id),
+                wishes=lambda: (rows.run(store, run_id).asked, rows.unread(store, run_id)),
             )
             self._courses.add(course)
             try:
@@ -188,10 +187,6 @@ async def _taken_up(
         if each.record.state in ("cancelled", "over_budget", "skipped"):
             each.end("waiting", 0.0)  # whoever runs it again wants it to go on
     return held
-
-
-def _wishes(store: Store, run_id: str) -> tuple[Wish, list[Row]]:
-    return rows.run(store, run_id).asked, rows.unread(store, run_id)
 
 
 def _ended(store: Store, run_id: str, state: str, reason: str) -> TeamRun:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from ratchet.errors import UsageError
 from ratchet.ids import hex_of
@@ -15,7 +15,6 @@ TaskStanding = Literal["waiting", "running", "done", "failed", "skipped", "over_
 """`skipped`: a need of it did not end well. `unknown`: it began, its driver died, and it may not be repeated."""
 RunState = Literal["running", "done", "failed", "over_budget", "stopped", "cancelled"]
 """`stopped`: by a signal; the next run of the same name goes on."""
-RUN_STATES: tuple[str, ...] = get_args(RunState)
 ENDED: tuple[str, ...] = ("done", "failed", "skipped", "over_budget", "cancelled", "unknown")
 
 MOST_BYTES = 8_388_608

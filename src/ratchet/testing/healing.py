@@ -43,28 +43,3 @@ def idle(options: SolverOptions) -> ScriptedSolver:
     """A solver that changes nothing (`--solver ratchet.testing.healing:idle`)."""
     del options
     return ScriptedSolver([{}], name="idle")
-
-
-class Unlimited:
-    """Port `Purse` that pays for everything, and counts."""
-
-    def __init__(self) -> None:
-        self.usd = 0.0
-        self.tokens = 0
-
-    def seconds_left(self) -> float:
-        return 3_600.0
-
-    def usd_left(self) -> float:
-        return 1_000.0
-
-    def reserve(self, usd: float) -> str:
-        return f"{usd}"
-
-    def settle(self, reservation: str, usd: float, *, tokens: int = 0) -> None:
-        del reservation
-        self.usd += usd
-        self.tokens += tokens
-
-    def cancelled(self) -> bool:
-        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -35,21 +34,6 @@ def do_one(work: Json, context: Handed) -> Json:
         value = _FAIL[way]()
     _note(log, context, "paid")
     return value
-
-
-async def do_one_async(work: Json, context: Handed) -> Json:
-    """The same for a coroutine: ways that would end the process itself are left out."""
-    asked = cast("Mapping[str, Json]", work)
-    log = str(asked["log"])
-    _note(log, context, "began")
-    await asyncio.sleep(float(str(asked.get("takes_s", 0.0))))
-    way = str(asked.get("way", ""))
-    if way == "hang" and context.attempt <= int(str(asked["times"])):
-        await asyncio.sleep(3_600)
-    elif way in ("raise", "wrong") and context.attempt <= int(str(asked["times"])):
-        return _FAIL[way]()
-    _note(log, context, "paid")
-    return RIGHT
 
 
 def _note(log: str, context: Handed, what: str) -> None:

@@ -14,7 +14,7 @@ from ratchet.lessons.backtest.replay import replayed
 from ratchet.lessons.lessons import listed, retire
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.mining.hunks import Hunk
-from ratchet.lessons.mining.imported import ImportUses, brought, sources
+from ratchet.lessons.mining.imported import ImportUses, added_imports, import_sources
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
 from ratchet.records import Row
@@ -54,12 +54,12 @@ TOLD = 'Import `cart` from `"shop.io/shop/cart"` (so in 2 of 2 sessions).'
     ],
 )
 def test_an_import_brings_these_names(path: str, line: str, names: dict[str, str]) -> None:
-    found = dict(brought(Hunk(path, 0, (), (line,))))
+    found = dict(added_imports(Hunk(path, 0, (), (line,))))
     assert {key.split(" ")[2]: module for key, module in found.items()} == names
 
 
 def test_a_line_that_only_moved_brings_nothing() -> None:
-    assert not list(brought(Hunk("a.go", 0, ('"fmt"', "x"), ('\t"fmt"', "y"))))
+    assert not list(added_imports(Hunk("a.go", 0, ('"fmt"', "x"), ('\t"fmt"', "y"))))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_line_that_only_moved_brings_nothing() -> None:
 )
 def test_the_newest_source_counts_where_it_is_the_only_one_since(modules: list[str], told: str) -> None:
     uses: ImportUses = {"import go cart": [(at, f"s{at}", module) for at, module in enumerate(modules)]}
-    assert [each.module for each in sources(uses).values()] == ([told] if told else [])
+    assert [each.module for each in import_sources(uses).values()] == ([told] if told else [])
 
 
 def test_only_a_name_that_an_import_may_bring_is_asked_for() -> None:

@@ -18,7 +18,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import IO
 
 from ratchet.errors import Refused
 from ratchet.evolving.bench.account import account_of
@@ -60,16 +59,7 @@ def ask_agent(job: Job, workspace: Workspace, cancelled: Callable[[], bool]) -> 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Task and settings go to the address that was named, and nowhere else."""
 
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> None:
-        del req, fp, code, msg, headers, newurl
+    def redirect_request(self, *_asked: object, **_named: object) -> None: ...
 
 
 def _asked(job: Job, cancelled: Callable[[], bool]) -> tuple[_Reply, str]:

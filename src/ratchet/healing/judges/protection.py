@@ -103,6 +103,11 @@ def is_harness(path: str) -> bool:
     return held or _HARNESS_NAMES.fullmatch(parts[-1] if parts else "") is not None
 
 
+def may_change(path: str, protected: Iterable[str]) -> bool:
+    """Tell whether an answer may touch a file: it is no test, steers none, and no glob protects it."""
+    return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in protected))
+
+
 def graders(check: Sequence[str]) -> frozenset[str]:
     """Paths that the check's command names: its words, and those of a text handed to a shell."""
     words = [found for word in check for found in (word, *_shell_words(word))]

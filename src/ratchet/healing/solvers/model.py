@@ -10,7 +10,7 @@ from ratchet.errors import ModelError, Refused
 from ratchet.failures.redaction.text import clean, redact
 from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
-from ratchet.healing.judges.protection import is_harness, is_test, matches, objection
+from ratchet.healing.judges.protection import may_change, objection
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
@@ -77,7 +77,7 @@ class ModelSolver:
         texts = telling(job)
         read = {path: survey.text_of(job.workspace, path) for path in survey.ranked(paths, texts, {})[:20]}
         order = survey.ranked(paths, texts, read)
-        changeable = frozenset(path for path in order if _may_change(path, job.task.protected))
+        changeable = frozenset(path for path in order if may_change(path, job.task.protected))
         held = suspects(job)
         order = [*(path for path in held if path in paths and path not in order), *order]
         summary, remark = self._summary(job)
@@ -209,10 +209,6 @@ def _is_whole(answer: ModelAnswer[EditProposal] | ModelAnswer[str]) -> bool:
 def _lines_tried(job: SolveJob, done: Sequence[_Round]) -> int:
     """Count the lines that were asked for so far: the next is the next suspect."""
     return sum(_LINE in each.note for each in job.tried) + sum(each.fix.startswith(_LINE) for each in done)
-
-
-def _may_change(path: str, protected: Sequence[str]) -> bool:
-    return not (is_test(path) or is_harness(path) or any(matches(path, glob) for glob in protected))
 
 
 def _edited(job: SolveJob, answer: ModelAnswer[EditProposal], files: Sequence[ShownFile]) -> _Round:

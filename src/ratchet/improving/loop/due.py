@@ -19,7 +19,7 @@ _RECURS = 2  # failures that make a pattern; one where one is enough to look
 def problems(store: Store, *, now: float) -> Iterator[Problem]:
     """Find what keeps failing, agent by agent, of those agents that are due. A look that found enough starts its
     cooldown."""
-    for agent in _agents(store):
+    for agent in (str(row["agent"]) for row in store.sum_by("activity", ("agent",), ())):
         held = pulse(store, agent, now=now)
         calls, failures = _activity(store, agent, now - held.window_s, now)
         if failures < held.failures or not _begin_look(store, agent, held, now):
@@ -37,10 +37,6 @@ def subsided(store: Store, held: Proposal, *, now: float) -> str:
     if any(pattern == held.pattern for pattern, _, _, _ in _patterns(store, held.agent, now - window_s)):
         return ""
     return f"did not come back in {window_s / HOUR_S:g} hours and {calls} calls"
-
-
-def _agents(store: Store) -> list[str]:
-    return [str(row["agent"]) for row in store.sum_by("activity", ("agent",), ())]
 
 
 def _activity(store: Store, agent: str, since: float, now: float) -> tuple[int, int]:

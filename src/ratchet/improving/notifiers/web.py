@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import urllib.request
 from http.client import HTTPException
-from typing import IO
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
@@ -91,10 +90,7 @@ class TelegramNotifier:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect would hand the secret in the address or a header to another host."""
 
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: object, newurl: str
-    ) -> None:
-        del req, fp, code, msg, headers, newurl
+    def redirect_request(self, *_asked: object, **_named: object) -> None: ...
 
 
 _opener = urllib.request.build_opener(_NoRedirects)

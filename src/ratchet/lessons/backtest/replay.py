@@ -17,7 +17,7 @@ from ratchet.lessons.grounding import answers, says
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT, FixVerdict
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns
-from ratchet.lessons.mining.imported import ImportSource, sources
+from ratchet.lessons.mining.imported import ImportSource, import_sources
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.origins import GROUP
@@ -183,7 +183,7 @@ class _LearntSoFar:
     def _imported(self, call: PastFailure, told: AbstractSet[str]) -> Draft | None:
         """Say whence the names are imported that a failure misses, but for those of which another lesson tells."""
         if self._sources is None:
-            self._sources = sources(self._runs.imported) if call.imports else None
+            self._sources = import_sources(self._runs.imported) if call.imports else None
         known = self._sources or {}
         found = [known[key] for key in call.imports if key in known and known[key].name not in told]
         if not found:

@@ -15,7 +15,7 @@ from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
 from ratchet.lessons.mining.hunks import hunks_of, suppressions
-from ratchet.lessons.mining.imported import brought
+from ratchet.lessons.mining.imported import added_imports
 
 _FORM_CHARS = 160
 _REASONED = re.compile(r"the user said:|reason|because", re.IGNORECASE)
@@ -60,7 +60,7 @@ def _ways(call: ToolCall) -> set[str]:
     """List the rules that an edit switches off at a place, with a reason, and the names that it imports."""
     hunks = hunks_of(call)
     off = {form for hunk in hunks for form in suppressions(hunk) if form.startswith("suppress ")}
-    return off | {f"{key} {module}" for hunk in hunks for key, module in brought(hunk)}
+    return off | {f"{key} {module}" for hunk in hunks for key, module in added_imports(hunk)}
 
 
 def form_of(piece: Piece) -> str:
@@ -99,7 +99,7 @@ class ProjectRuns:
         self._worked: dict[str, list[tuple[float, str]]] = {}
         self._refused: dict[str, list[tuple[float, str]]] = {}
         self.imported: dict[str, list[tuple[float, str, str]]] = {}
-        """Names that edits imported, as `imported.sources` takes them; grows as sessions are added."""
+        """Names that edits imported, as `imported.import_sources` takes them; grows as sessions are added."""
         self._sessions: Counter[tuple[str, str, str]] = Counter()
         self._options: set[tuple[str, str]] = set()
         self._named: dict[str, set[str]] = {"program": set(), "form": set(), "head": set(), "word": set()}

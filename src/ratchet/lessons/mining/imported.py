@@ -1,4 +1,4 @@
-"""Reads which name an import brings and from where, and sums up whence a project imports each. Pure."""
+"""Reads the imports that edits add, and tells from which module a project imports each name. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TypeAlias
 from ratchet.failures.missing_names import import_key
 from ratchet.lessons.mining.hunks import Hunk, imports
 
-_HOLDS = 0.8  # of the sessions that import a name, since this module came up: else it means two things here
-_NEWS_SESSIONS = 2  # that `strings` is imported as "strings", or no longer from where it was, is no news at once
-_LISTED = 200  # names of a project
+_LEAST_SHARE = 0.8  # of the sessions that import a name, since its newest module was first used: else it has two
+_LEAST_SESSIONS = 2  # for what tells little (`strings` from "strings") or contradicts what was (another module)
+_MOST_NAMES = 200  # of one project
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GRAMMAR = frozenset("import from as pub use const let var require alias static type typeof default".split())  # noqa: SIM905
-_GO = "import go "  # there a text by itself, or behind a name, is an import; elsewhere it is a setting
+_GO = "import go "  # keys of Go, where a quoted path alone is an import; elsewhere that is any string
 _PARTS = re.compile(r"::|[./]")
 _VERSION = re.compile(r"v\d+")
 _BESIDE = re.compile(r"[./]|(?:super|self)\b")  # named from a file's or a machine's own place
@@ -24,7 +24,7 @@ _BRACES = re.compile(r"::\{([^}]*)\}$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSource:
-    """Whence a project imports a name: `sessions` of `known` that import it do so from `module`."""
+    """The module that a project imports a name from: so in `sessions` of the `known` ones that import it."""
 
     name: str
     module: str
@@ -34,17 +34,17 @@ class ImportSource:
     @property
     def text(self) -> str:
         """One line of advice."""
-        what = f"`{self.name}` from " if self.is_news else ""
+        what = f"`{self.name}` from " if self.is_elsewhere else ""
         many = f"{self.sessions} of {self.known} sessions" if self.known > 1 else "one session"
         return f'Import {what}`"{self.module}"` (so in {many}).'
 
     @property
-    def is_news(self) -> bool:
-        """Tell whether the name does not say it."""
+    def is_elsewhere(self) -> bool:
+        """Tell whether the module has another name than what it brings."""
         return self.module != self.name
 
 
-def brought(hunk: Hunk) -> Iterable[tuple[str, str]]:
+def added_imports(hunk: Hunk) -> Iterable[tuple[str, str]]:
     """(key, module) of each name that an edit newly imports."""
     old = {line.strip() for line in hunk.removed}
     python, elixir = hunk.path.endswith((".py", ".pyi")), hunk.path.endswith((".ex", ".exs"))
@@ -75,11 +75,11 @@ ImportUses: TypeAlias = Mapping[str, Sequence[tuple[float, str, str]]]
 """(time, session, module) of each session whose edits import a name, by the name's key."""
 
 
-def sources(uses: ImportUses) -> dict[str, ImportSource]:
-    """Whence a project imports each name, by key, the news first, then what most sessions import. The newest module
-    counts, since the first session that used it; a name that comes from here and there is left out."""
+def import_sources(uses: ImportUses) -> dict[str, ImportSource]:
+    """The module that a project imports each name from, by key: the newest one, if nearly all sessions since its first
+    use agree. Modules of another name than what they bring come first, then those of most sessions."""
     found = {key: each for key, met in uses.items() if (each := _source(key.split(" ", 2)[2], met)) is not None}
-    kept = sorted(found, key=lambda key: (not found[key].is_news, -found[key].sessions, key))[:_LISTED]
+    kept = sorted(found, key=lambda key: (not found[key].is_elsewhere, -found[key].sessions, key))[:_MOST_NAMES]
     return {key: found[key] for key in kept}
 
 
@@ -88,7 +88,7 @@ def _source(name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | 
     first = min(at for at, _, other in met if other == module)
     since = {session for at, session, _ in met if at >= first}
     own = {session for at, session, other in met if other == module}
-    is_news = module != name and first == min(met)[0]
-    if len(own) < _HOLDS * len(since) or (not is_news and len(own) < _NEWS_SESSIONS):
+    tells_much = module != name and first == min(met)[0]
+    if len(own) < _LEAST_SHARE * len(since) or (not tells_much and len(own) < _LEAST_SESSIONS):
         return None
     return ImportSource(name=name, module=module, sessions=len(own), known=len(since))

@@ -12,7 +12,6 @@ import http.client
 import json
 import urllib.error
 import urllib.request
-from typing import IO
 
 from ratchet.errors import UsageError
 from ratchet.team.hands.inline import in_thread
@@ -74,13 +73,4 @@ class HttpHands:
 class _Staying(urllib.request.HTTPRedirectHandler):
     """Task and work go to the address that was named, and nowhere else."""
 
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> None:
-        del req, fp, code, msg, headers, newurl
+    def redirect_request(self, *_asked: object, **_named: object) -> None: ...

@@ -162,7 +162,7 @@ def builtin(p: Program, node: ast.AST) -> Iterator[Piece]:
     for family in _BUILTINS:
         if node.id in family:
             for other in family:
-                if other not in seen and (_is_builtin(other) or other in p.text):
+                if other not in seen and (hasattr(builtins, other) or other in p.text):
                     seen.add(other)
                     yield *p.span(node), other, 1.0
 
@@ -306,7 +306,3 @@ def default(p: Program, node: ast.AST) -> Iterator[Piece]:
                 f"if {argument.arg} is None:{p.newline}{indent}    {argument.arg} = {p.seg(value)}{p.newline}{indent}"
             )
             yield start, body, f"None{p.text[end:body]}{made}", 2.0
-
-
-def _is_builtin(name: str) -> bool:
-    return hasattr(builtins, name)
