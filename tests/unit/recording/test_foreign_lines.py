@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.recording.sources import source_for
-from ratchet.records import Json, Outcome
+from ratchet.records import Json, Outcome, Quarantined
 
 ID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 CALL: Json = {"command": "npm tset"}
@@ -122,6 +122,27 @@ def test_a_clients_steps_are_counted_whatever_is_beside_them(tmp_path: Path, cli
     with gzip.open(tmp_path / "a.jsonl.gz", "wt", encoding="utf-8", newline="") as packed:
         packed.write(laid)
     assert counted(tmp_path / "a.jsonl.gz") == (1, 1)
+
+
+@pytest.mark.parametrize("first", CLIENTS)
+@pytest.mark.parametrize("second", CLIENTS)
+def test_of_two_clients_in_one_file_both_are_read_or_the_lines_of_one_are_named(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in CLIENTS[first] + CLIENTS[second] * (second != first)))
+    source = source_for(str(path))
+    unread = [
+        item
+        for read in source.read(str(path), 0, {})
+        for item in read.items
+        if isinstance(item, Quarantined) and f"in a file of {source.name}, not read" in item.reason
+    ]
+    outcomes = counted(path)[0]
+    if first == second:
+        assert (outcomes, unread) == (1, [])
+    elif outcomes == 1:
+        assert [each.line in (1, len(CLIENTS[first]) + 1) for each in unread] == [True]
 
 
 def test_calls_that_a_person_went_on_without_were_cancelled(tmp_path: Path) -> None:

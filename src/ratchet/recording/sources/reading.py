@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet.ports import Read
@@ -14,20 +15,26 @@ Item = Outcome | Saying | MessageTokens | Quarantined
 Take = Callable[[Row, int], Iterable[Item] | None]
 """What one record (with its line number) holds; None when it is no record of this format."""
 
+_FRAMES_OF_MANY = "messages"  # some of these clients begin and end a file with lines like Claude Code's
+_OF_ANYBODY = ("jsonl", "log")  # they claim what any program may write
 _TICK_S = 0.001  # apart enough to keep the order of records that bear no time
 
 
 def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -> Iterator[Read]:
     """A Read per line that holds anything, and a last one at the end of the file.
 
-    `carry` counts what was met: `known` records of the format, `steps` among them that became outcomes.
+    `carry` counts what was met: `known` records of the format, `steps` among them that became outcomes. Records that
+    another client wrote are not read: a Quarantined names the first of them, and says how many there are.
     """
+    others: dict[str, list[int]] = {}
     for line in lines_of(path, offset, carry):
         items: list[Item] = []
         steps = 0
         for record in line.objects:
             found = take(record, line.number)
             if found is None:
+                if name != _FRAMES_OF_MANY and (writer := _writer_of(record)):
+                    others.setdefault(writer, []).append(line.number)
                 continue
             count(carry, "known")
             items += found
@@ -43,7 +50,24 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
             yield Read(items=tuple(items), offset=offset, start=start, digest=digest_of(line.data))
         elif items:
             yield Read(items=tuple(items), offset=offset)
+    if others:
+        yield Read(items=tuple(_unread(path, name, others)), offset=offset)
     yield last_read(path, offset, carry, name=name)
+
+
+def _writer_of(record: Row) -> str:
+    """The source that knows a record as one that only its client writes, "" for none."""
+    from ratchet.recording.sources import claimed_by  # it names all sources, this module's users among them
+
+    found = claimed_by(json.dumps(record).encode())
+    return "" if found is None or found.name in _OF_ANYBODY else found.name
+
+
+def _unread(path: str, name: str, others: Mapping[str, list[int]]) -> Iterator[Quarantined]:
+    for other, lines in others.items():
+        many = f"{len(lines):,} records" if len(lines) > 1 else "1 record"
+        reason = f"{many} of {other} in a file of {name}, not read: give each client's lines a file of their own"
+        yield Quarantined(path=path, line=lines[0], reason=reason)
 
 
 def last_read(path: str, offset: int, carry: Row, *, name: str) -> Read:
