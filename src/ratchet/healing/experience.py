@@ -22,7 +22,7 @@ from ratchet.healing.skilled import changed_files, draft_of, is_more_than_a_line
 from ratchet.ids import hex_of
 from ratchet.lessons.exposure import project_name
 from ratchet.lessons.finding import quoted_names
-from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.recall import recall
 from ratchet.lessons.skills.rows import keep

@@ -55,7 +55,7 @@ def add(
     from ratchet.failures.redaction.text import clean
     from ratchet.failures.signature import sign, template_of
     from ratchet.lessons.finding import quoted_names
-    from ratchet.lessons.mining.advice import forbidden
+    from ratchet.lessons.mining.checks import forbidden
     from ratchet.lessons.mining.triggers import lesson_id_of
 
     text, said = clean(do.strip("\n")), clean(when, KEPT)
@@ -227,7 +227,7 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
     Raises NotFound; Refused for one that switches a check off; Conflict when it changed meanwhile.
     """
     from ratchet.failures.redaction.text import clean
-    from ratchet.lessons.mining.advice import forbidden
+    from ratchet.lessons.mining.checks import forbidden
     from ratchet.lessons.parts import parts_of
 
     held = _held(store, lesson_id)

@@ -357,9 +357,9 @@ def working_forms(home: str, head: str, project: str) -> list[str]:
 
 def _may_be_told(command: str) -> bool:
     """Tell whether a command that worked may be told of: one that switches a check off worked, too."""
-    from ratchet.lessons.mining.checks import switches_off  # a dozen patterns, for the few events that tell of any
+    from ratchet.lessons.mining.checks import forbidden  # a dozen patterns, for the few events that tell of any
 
-    return not switches_off(command)
+    return not forbidden(command)
 
 
 def _select(home: str, rest: str, values: tuple[str | int, ...], project: str) -> list[Row]:

@@ -18,8 +18,8 @@ from ratchet.lessons.citing import cited
 from ratchet.lessons.generic import recount_generic
 from ratchet.lessons.imports import recount_imports
 from ratchet.lessons.lessons import distinct, noted, put
-from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.facts import HOUR_S, Fact, facts, row_of, turns_of
 from ratchet.lessons.mining.habits import HeadRun, ProjectRuns, runs

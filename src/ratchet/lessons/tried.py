@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.ports import Store
 from ratchet.records import Json, Row, text_in
 

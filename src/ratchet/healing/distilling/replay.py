@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from ratchet.healing.distilling.items import EvidenceItem
-from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.ports import Store
 from ratchet.records import Json, Row, text_in
 

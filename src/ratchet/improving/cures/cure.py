@@ -22,8 +22,8 @@ from ratchet.lessons.ahead import slots
 from ratchet.lessons.checks import MARK, violates
 from ratchet.lessons.exposure import vouched
 from ratchet.lessons.fence import harmless, shown
-from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.skills.places import WRITTEN, Taker
 from ratchet.lessons.skills.rows import newest
 from ratchet.ports import Edit, Store

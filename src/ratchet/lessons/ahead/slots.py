@@ -9,7 +9,7 @@ import re
 
 from ratchet.failures.features import STOP
 from ratchet.lessons.fence import harmless
-from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.fix_texts import PHRASES
 
 TEXT_CHARS = 240

@@ -1,4 +1,4 @@
-"""The one check for advice: may it become active by itself, and why not?
+"""Decides whether a mined step may become advice by itself, or waits for a person.
 
 A rule about what the working step ADDS to the one that failed, not a list of bad words: it may add what the failing
 output names, a path of the project, what three sessions' successful runs of this project use, or a verb of a short
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ratchet.failures import programs
 from ratchet.failures.intent import commands
 from ratchet.lessons.mining.calls import Piece, pieces_of
-from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.habits import Vouched
 from ratchet.lessons.mining.shell_remedies import SELECTS
 
@@ -52,12 +52,12 @@ _OPENS = re.compile(
     r"|.*=(?:false|off|no|none|0)$",
     re.IGNORECASE,
 )
+# Their reach is the machine, so that not even the project's own successful runs vouch for them.
 _ADMINISTERS = frozenset(
-    (
-        *("systemctl", "service", "launchctl", "iptables", "nft", "ufw", "sysctl", "mount", "crontab", "setcap"),
-        *("useradd", "usermod", "passwd", "visudo", "sc", "reg", "netsh", "setenforce", "modprobe"),
-        "update-alternatives",
-    )
+    """
+    systemctl service launchctl iptables nft ufw sysctl mount crontab setcap useradd usermod passwd visudo sc reg netsh
+    setenforce modprobe update-alternatives
+    """.split()  # noqa: SIM905
 )
 _SETS = re.compile(r"\b(?:config|set|settings?|policy|auth|login|trust)\b")
 _WIDE = frozenset((".", "./...", "...", "*"))
@@ -66,18 +66,12 @@ _ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pu
 _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
 
 
-def forbidden(text: str, failed: str = "") -> str:
-    """Why advice must never be given, "" when it may: it switches a check off, hides a failure, destroys work or
-    speaks to the agent."""
-    return switches_off(text, failed)
-
-
 def held_back(do: str, *, failed: str, said: str, vouched: Vouched | None = None, root: str = "") -> str:
     """Why a step must wait for a person before it is advice, "" where it may become advice by itself.
 
     `do` is the step that worked, `failed` the command that failed, `said` its whole output.
     """
-    reason = switches_off(do, failed)
+    reason = forbidden(do, failed)
     if reason:
         return reason
     known = vouched or Vouched()
@@ -131,7 +125,7 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     for at, word in enumerate(words):
         if at == 0 or words[0] == "cd" or word in kept or _PLACEHOLDER.match(word):
             continue
-        reason = _never(word, piece, near) or (
+        reason = _never_added(word, piece, near) or (
             _option(word, words[at + 1 : at + 2], piece, said, known)
             if word[:1] == "-" and len(word) > 1
             else _operand(word, piece, said, known, root)
@@ -141,7 +135,7 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     return ""
 
 
-def _never(word: str, piece: Piece, near: Piece | None) -> str:
+def _never_added(word: str, piece: Piece, near: Piece | None) -> str:
     """Why a word may not be added, whoever names it: an error may be written by anybody."""
     if word[:1] == "-":
         takes = _TAKES_AWAY.search(word.lstrip("-")) is not None or (near is not None and _ends_things(piece))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ratchet.failures import programs
 from ratchet.lessons.grounding import missing_in, not_there, relative
 from ratchet.lessons.mining.calls import Piece, ToolCall
-from ratchet.lessons.mining.checks import switches_off
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.generalise import bindings, generalise
 from ratchet.lessons.mining.remedy import PLACE, Remedy
 
@@ -156,7 +156,7 @@ def _carried(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         return None
     behind = was.words[was.words.index(word) :]
     ran = next((each for call in later for each in call.pieces if each.words[: len(behind)] == behind), None)
-    if ran is None or switches_off(ran.raw, failed.input):
+    if ran is None or forbidden(ran.raw, failed.input):
         return None
     program = " ".join(was.words[: was.words.index(word)])
     text = f"`{program}` has no `{word}`: run `{' '.join(ran.plain.split())[:120]}` itself, without it."
@@ -331,7 +331,7 @@ def kept_purpose(failed: ToolCall, worked: ToolCall, flag: str, later: Sequence[
             option, value = word.split("=", 1) if "=" in word else (before, word)
             if value not in lost or option[:1] != "-" or flag in _names(each.words):
                 continue
-            if option not in _names(was.words) and switches_off(each.raw, was.raw):
+            if option not in _names(was.words) and forbidden(each.raw, was.raw):
                 continue
             how = "leave it out" if option in _names(was.words) else f"use `{option}` instead"
             text = f"`{was.head}` has no `{flag}`: {how} (`{' '.join(each.plain.split())[:120]}` works)."

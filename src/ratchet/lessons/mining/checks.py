@@ -1,5 +1,5 @@
-"""Which remedies must never become advice: those that switch a check off, hide a failure, destroy work or speak to
-the agent. They get a failing step past its check, so mining finds them again and again; here they are told apart.
+"""Refuses remedies that must never become advice: they switch a check off, hide a failure, destroy work or speak to the
+agent. They get a failing step past its check, so mining finds them again and again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LIMIT = 20_000  # characters looked at; the remedies of lessons are far shorter
 _QUOTED = re.compile(r"`([^`\n]{2,1000})`")
 
 
-def switches_off(remedy: str, failed: str = "") -> str:
+def forbidden(remedy: str, failed: str = "") -> str:
     """Why `remedy` (a command, a code change or a sentence with commands in it) must not be advice, or "".
 
     `failed` is the command that failed: what stood there already is not held against the remedy, but for what takes
@@ -48,12 +48,6 @@ def drops_check(failed: str, remedy: str) -> str:
         if name not in remedy:
             return _named("drops a check", name)
     return ""
-
-
-def is_ignore_list(path: str) -> bool:
-    """Tell whether a file's only use is to make a checker look away (`.eslintignore`, `.dialyzer_ignore.exs`,
-    baselines)."""
-    return bool(refused.IGNORE_LIST.search(path))
 
 
 def _named(reason: str, text: str) -> str:

@@ -278,11 +278,6 @@ STRICT = re.compile(
     r"|werror|pedantic|exit-code|halt-exit-status|disallow-[a-z-]+|enable-error-code|failOnWarning)[\w-]*|-Werror)\b",
     re.IGNORECASE,
 )
-IGNORE_LIST = re.compile(
-    r"(?:^|/)\.?(?:eslint|prettier|stylelint|dialyzer|credo|semgrep|trivy|bandit|pylint|sobelow|snyk|gitleaks|detekt|"
-    r"ktlint|phpstan|rubocop|lint)[-_.]?(?:ignore|baseline|todo)(?:\.\w+)?$|(?:^|/)[\w-]*baseline\.(?:json|xml|ya?ml|neon)$",
-    re.IGNORECASE,
-)
 
 # What `rm -r` may take: folders that a build makes again.
 REBUILT = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import named_cause
-from ratchet.lessons.mining.checks import drops_check, switches_off
+from ratchet.lessons.mining.checks import drops_check, forbidden
 from ratchet.lessons.mining.generalise import without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.shell_remedies import shell_remedy
@@ -33,7 +33,7 @@ def remedy(
     if not (worked.shell and failed.shell and piece is not None):
         tool = not (failed.shell or worked.shell or failed.writes or stand_in)
         found = fields_remedy(failed, worked) if tool else evidence("unclear", worked.input)
-        return replace(found, reason=switches_off(found.text))
+        return replace(found, reason=forbidden(found.text))
     named = named_cause(failed, worked, between, piece, root=root)
     found = named or shell_remedy(failed, worked, between, piece, stand_in=stand_in)
     return _checked(found, failed, worked, piece)
@@ -44,12 +44,12 @@ def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) ->
     if not found.text or found.rule == "place":
         return found
     fits = found.reusable and len(found.text) <= ADVICE_CHARS and "\n" not in found.text
-    reason = switches_off(found.do, failed.input) or switches_off(found.text, failed.input)
+    reason = forbidden(found.do, failed.input) or forbidden(found.text, failed.input)
     if reason:
         return replace(found, reusable=fits, reason=reason)
     ran = _ran_with(worked, piece)
-    reason = switches_off(ran, failed.input)
-    if reason and switches_off(failed.input) == reason:
+    reason = forbidden(ran, failed.input)
+    if reason and forbidden(failed.input) == reason:
         reason = ""  # the step that failed did so, too: it is not what helped
     if not reason and found.rule in ("instead", "stand_in"):
         reason = drops_check(failed.input, worked.input)
@@ -58,7 +58,7 @@ def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) ->
 
 def _culprit(worked: ToolCall, ran: str, reason: str) -> Remedy:
     """Find the check that the call switched off, where that and not the change let it pass."""
-    flagged = next((piece for piece in worked.pieces if switches_off(piece.bare)), None)
+    flagged = next((piece for piece in worked.pieces if forbidden(piece.bare)), None)
     do = flagged.exact if flagged is not None and not is_code(flagged.exact) else ran
     text = f"Run `{' '.join(without_prose(do).split())[: ADVICE_CHARS - 10]}`."
     return Remedy(rule="instead", text=text, do=do, reusable=False, reason=reason)

@@ -7,7 +7,7 @@ import shlex
 from ratchet.errors import Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.lessons.exposure import vouched
-from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.skills.skill import CHECK, SkillDraft, SkillStep, name_of
 from ratchet.records import Row, text_in, whole_in
 

@@ -20,7 +20,7 @@ from ratchet.failures.signature import sign, template_of
 from ratchet.lessons import trust
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.lessons import noted, put
-from ratchet.lessons.mining.advice import forbidden
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.lessons.rows import told as said_of
 from ratchet.lessons.skills import rows

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from ratchet.lessons.mining.advice import forbidden
 from ratchet.lessons.mining.calls import ToolCall
+from ratchet.lessons.mining.checks import forbidden
 from ratchet.records import Json, Row, number_in, text_in
 
 NOTE_CHARS = 200

@@ -31,7 +31,7 @@ from ratchet.serving.api.origins import Gate, is_loopback
 from ratchet.serving.api.routers import ROUTERS
 from ratchet.serving.api.serving import Served, Serving
 from ratchet.serving.api.ui import ROUTERS as PAGES
-from ratchet.serving.api.ui.faults import Faces
+from ratchet.serving.api.ui.faults import ProblemPages
 from ratchet.serving.api.watching import Watching
 from ratchet.serving.workers import TaskWorkers
 
@@ -64,7 +64,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         lifespan=_lifespan,
         middleware=[  # the first is the outermost
             Middleware(Watching, meter=held.meter),
-            Middleware(Faces),
+            Middleware(ProblemPages),
             Middleware(Gate, **_names(serving)),
             Middleware(Doorkeeper, access=held.access, paced=partial(limits.Pace, per_s=serving.requests_per_s)),
             Middleware(limits.Pace, per_s=serving.requests_per_s),

@@ -14,7 +14,7 @@ from ratchet.serving.api.ui.asking import here
 from ratchet.serving.api.ui.rendering import drawn
 
 
-class Faces:
+class ProblemPages:
     """ASGI middleware: turns the problem of a page into a page."""
 
     def __init__(self, app: ASGIApp) -> None:
