@@ -16,6 +16,7 @@ _TOOL = re.compile(r"(?:mcp[_.:-]{1,2})?ratchet(?:[_.:/-]{1,2}|$)", re.IGNORECAS
 _BLOCK = re.compile(r"<(ratchet-(?:lessons|data)-[0-9a-f]{16})>.*?(?:</\1>|\Z)", re.DOTALL)
 _PROGRAM = re.compile(r"ratchet(?:[-_]ai)?(?:$|[ @=\[.])")  # the command, or what `uvx` and `pipx` call it
 # Our commands: behind our name they are ours, whatever carries them there (a container, another machine, a wrapper).
+# A hook may not load the command line's own table; a test holds them equal.
 COMMANDS = frozenset(
     """
     ab backtest bench classify compact compare demo doctor episodes evolve forget gate health hook init install learn

@@ -27,54 +27,29 @@ def is_shell(tool: str) -> bool:
 
 
 FILE_VERBS = {
-    "read": "read",
-    "readfile": "read",
-    "readfiles": "read",
-    "viewfile": "read",
-    "view": "read",
-    "openfile": "read",
-    "open": "read",
-    "notebookread": "read",
-    "readmanyfiles": "read",
-    "edit": "edit",
-    "multiedit": "edit",
-    "notebookedit": "edit",
-    "editfile": "edit",
-    "editor": "edit",
-    "strreplace": "edit",
-    "strreplaceeditor": "edit",
-    "strreplacebasededittool": "edit",
-    "texteditor": "edit",
-    "fileeditor": "edit",
-    "replacestringinfile": "edit",
-    "multireplacestringinfile": "edit",
-    "inserteditintofile": "edit",
-    "replace": "edit",
-    "replaceinfile": "edit",
-    "searchreplace": "edit",
-    "insert": "edit",
-    "applypatch": "edit",
-    "applydiff": "edit",
-    "patch": "edit",
-    "update": "edit",
-    "write": "write",
-    "writefile": "write",
-    "writetofile": "write",
-    "createfile": "write",
-    "create": "write",
-    "ls": "ls",
-    "listdir": "ls",
-    "listdirectory": "ls",
-    "deletefile": "delete",
+    tool: verb
+    for verb, tools in {
+        "read": "read readfile readfiles viewfile view openfile open notebookread readmanyfiles",
+        "edit": "edit multiedit notebookedit editfile editor strreplace strreplaceeditor "
+        "strreplacebasededittool texteditor fileeditor replacestringinfile multireplacestringinfile "
+        "inserteditintofile replace replaceinfile searchreplace insert applypatch applydiff patch "
+        "update",
+        "write": "write writefile writetofile createfile create",
+        "ls": "ls listdir listdirectory",
+        "delete": "deletefile",
+    }.items()
+    for tool in tools.split()
 }
-_SEARCHES = frozenset(("grep", "greptool", "grepsearch", "searchfilecontent", "searchcodebase", "searchfiles"))
 
 
 def role_of(tool: str) -> str:
     """Tell what a tool is for, whatever its agent calls it: "shell", "search", a verb of `FILE_VERBS`; "" for another
     one."""
     plain = tool.lower().replace("_", "").replace("-", "")
-    return "shell" if plain in SHELL_TOOLS else "search" if plain in _SEARCHES else FILE_VERBS.get(plain, "")
+    if plain in SHELL_TOOLS:
+        return "shell"
+    is_search = "grep" in plain or plain.startswith(("searchfile", "searchcode"))  # verb and object, in any spelling
+    return "search" if is_search else FILE_VERBS.get(plain, "")
 
 
 def several_of(given: Mapping[str, object] | dict[object, object]) -> str:

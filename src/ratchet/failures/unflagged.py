@@ -41,22 +41,11 @@ _SHOWS_TWO = frozenset(
 _SPEAKS_ALWAYS = frozenset(("tar", "grep", "egrep", "fgrep", "rg", "ping", "time", "file", "host", "which", "type"))
 _FETCHES = frozenset(("curl", "wget", "http", "https", "xh", "httpie"))
 # Tools that hand over text which is not their own: a file, a page, a list, a subagent's report.
-_DISPLAYS = (
-    *("read", "view", "grep", "glob", "search", "list", "ls", "find", "fetch", "web", "todo", "open", "cat", "show"),
-    *("task", "agent", "edit", "write", "create", "insert", "multiedit", "strreplace", "notebook", "skill", "ask"),
-    *(
-        "browser",
-        "think",
-        "plan",
-        "getfile",
-        "memory",
-        "recall",
-        "codebase",
-        "lsp",
-        "scroll",
-        "goto",
-        "strreplaceeditor",
-    ),
+_DISPLAYS = tuple(
+    """
+    read view grep glob search list ls find fetch web todo open cat show task agent edit write create insert multiedit
+    strreplace notebook skill ask browser think plan getfile memory recall codebase lsp scroll goto
+    """.split()  # noqa: SIM905
 )
 
 _BODY_KEYS = ('"error', '"code"', '"isError"', '"success"', '"ok"', '"status', '"exit', '"returncode"')
@@ -106,13 +95,15 @@ _WINDOWS = (
     r"|filename, directory name, or volume label)|^File Not Found\r?$|^Could Not Find [A-Za-z]:\\"
     r"|^Access is denied\.\r?$|^Line \|\r?$"
 )
-# The word that git, gcc and others of GNU's translations put where "error:" stands, behind at most one other.
+# The word that git, gcc and others of GNU's translations put where "error:" stands, behind at most one other. By form
+# alone it could as well be the one for a warning.
 _ERROR_WORD = (
     r"^(?:[^\s:]{1,200}:\d{1,6}:(?:\d{1,6}:)? )?(?:[^\W\d]{1,20} )?[^\W\da-zA-Z]{0,4}"
     r"(?:Fehler|Schwerwiegend|erreur|errore|erro|błąd|fel|fout|chyba|hata|lỗi|ошибка|помилка|エラー|错误|錯誤|오류|σφάλμα|خطأ)"
     r" ?: \S"
 )
-# Programs that print nothing when they succeed, on Unix and in cmd.
+# Programs that print nothing when they succeed, on Unix (POSIX: standard output not used) and in cmd. One result does
+# not tell what its program usually prints.
 _SILENT = frozenset(
     ("rm", "rmdir", "mkdir", "touch", "chmod", "chown", "ln", "del", "erase", "rd", "md", "ren", "rename", "attrib")
 )

@@ -38,7 +38,8 @@ _SETTINGS = re.compile(
     r".+\.conf(?:ig)?\.[cm]?[jt]sx?|(?:build|package|mix|project)\.(?:rs|zig|swift|exs|sc|scala)|\w+file\.[cm]?[jt]s",
     re.IGNORECASE,
 )
-# Tools look for such files without being told, and obey them: hidden ones, and formats of settings and recipes.
+# Tools look for such files without being told, and obey them: hidden ones, and formats of settings and recipes. A name
+# is all there is to go by: nothing in the file says which tool reads it.
 _OBEYED = re.compile(
     r"\..+|.+\.(?:toml|ini|cfg|conf|xml|ya?ml|json[c5]?|properties|props|gradle|kts|sbt|nix|mod|work|bazel|cmake|dist)"
     r"|[A-Z]\w*(?:file|Lists)(?:\.txt)?|BUILD|WORKSPACE|.*rc(?:\.\w+)?|.+\.conf(?:ig)?\.\w+|\w+file\.\w+"
