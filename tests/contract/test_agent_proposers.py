@@ -23,12 +23,12 @@ from ratchet.ports import Workspace
 from ratchet.records import Json, Pattern
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
-from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.testing.model_server import ModelServer
 from ratchet.testing.proposing import RunThroughProposer, candidate, proposal_job, weak_task
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply
+from support.sandboxes import working
 
 RULES = "Answer in one word.\nNever say a number.\n"
 PROGRAM = "def read(text):\n    return text.split(';')\n"
@@ -50,9 +50,7 @@ SECRET = "sk-ant-api03-" + "a1B2" * 22  # made up, in the form of a key
 
 @pytest.fixture(scope="module", autouse=True)
 def _bubblewrap_works() -> None:
-    found = probe(SANDBOX, quick=True)
-    if not found.works:
-        pytest.skip(f"needs bubblewrap: {found.note}")
+    working(SANDBOX)
 
 
 @pytest.fixture

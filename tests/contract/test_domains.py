@@ -19,16 +19,14 @@ from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits, Ran, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.plain import Plain
-from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_domains import DIRECT, WAYS, Run, all_through, broken, through
 from ratchet.testing.domain_world import DomainWorld, domain_world
+from support.sandboxes import working
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _sandbox() -> None:
-    found = probe(Bubblewrap(), quick=True)
-    if not found.works:
-        pytest.skip(f"bubblewrap does not work on this machine: {found.note}")
+    working(Bubblewrap())
 
 
 @pytest.fixture(scope="module")

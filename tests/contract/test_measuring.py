@@ -28,7 +28,7 @@ from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.landlock import Landlock
-from ratchet.sandbox.probe import probe
+from support.sandboxes import working
 
 SANDBOXES: dict[str, type[Bubblewrap | Landlock]] = {"bubblewrap": Bubblewrap, "landlock": Landlock}
 SECRET = "grader-9f31c7"
@@ -98,9 +98,7 @@ class Ground:
 
 @pytest.fixture(scope="session", params=SANDBOXES)
 def sandbox_name(request: pytest.FixtureRequest) -> str:
-    found = probe(SANDBOXES[request.param](), quick=True)
-    if not found.works:
-        pytest.skip(f"{request.param} does not work on this machine: {found.note}")
+    working(SANDBOXES[request.param]())
     return str(request.param)
 
 

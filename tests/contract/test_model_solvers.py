@@ -25,11 +25,11 @@ from ratchet.records import Lesson
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits
-from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
 from ratchet.testing.model_server import ModelServer
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply
+from support.sandboxes import working
 
 PROGRAM = "def add(a, b):\n    return a - b\n"
 FIXED = PROGRAM.replace("-", "+")
@@ -49,9 +49,7 @@ SANDBOX = Bubblewrap()
 
 @pytest.fixture(scope="module", autouse=True)
 def _bubblewrap_works() -> None:
-    found = probe(SANDBOX, quick=True)
-    if not found.works:
-        pytest.skip(f"needs bubblewrap: {found.note}")
+    working(SANDBOX)
 
 
 @pytest.fixture

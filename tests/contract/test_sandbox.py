@@ -23,8 +23,8 @@ from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.plan import sandbox_uid
-from ratchet.sandbox.probe import probe
 from ratchet.testing.abuse_suite import CASES, Case, problems
+from support.sandboxes import working
 
 SANDBOXES: dict[str, Sandbox] = {"bubblewrap": Bubblewrap(), "landlock": Landlock()}
 LACKS = {"landlock": frozenset({"namespaces"})}
@@ -32,11 +32,7 @@ LACKS = {"landlock": frozenset({"namespaces"})}
 
 @pytest.fixture(scope="session", params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    chosen = SANDBOXES[request.param]
-    found = probe(chosen, quick=True)
-    if not found.works:
-        pytest.skip(f"{request.param} does not work on this machine: {found.note}")
-    return chosen
+    return working(SANDBOXES[request.param])
 
 
 @pytest.fixture

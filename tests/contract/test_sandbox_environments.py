@@ -21,6 +21,7 @@ from ratchet.sandbox.command import Command, Ran, View
 from ratchet.sandbox.environments import MADE_INSIDE
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
+from support.sandboxes import working
 
 SANDBOXES: dict[str, Sandbox] = {"bubblewrap": Bubblewrap(), "landlock": Landlock()}
 NAMED = f"python{sys.version_info[0]}.{sys.version_info[1]}"
@@ -29,11 +30,7 @@ ASKED = "import json, sqlite3, sys, zlib; print(sys.prefix != sys.base_prefix, s
 
 @pytest.fixture(scope="module", params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    chosen = SANDBOXES[request.param]
-    found = probe(chosen, quick=True)
-    if not found.works:
-        pytest.skip(f"{request.param} does not work on this machine: {found.note}")
-    return chosen
+    return working(SANDBOXES[request.param])
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from ratchet.sandbox.copied import CopiedWorkspace
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.workspace import LayeredWorkspace
+from support.sandboxes import working
 
 KINDS: dict[str, tuple[Callable[[Path, Path], Workspace], Sandbox]] = {
     "layers": (LayeredWorkspace.create, Bubblewrap()),
@@ -57,10 +58,7 @@ def project() -> Iterator[Path]:
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
-    sandbox = KINDS[request.param][1]
-    found = probe(sandbox, quick=True)
-    if not found.works:
-        pytest.skip(f"{sandbox.name} does not work on this machine: {found.note}")
+    working(KINDS[request.param][1])
     return str(request.param)
 
 

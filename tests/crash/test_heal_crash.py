@@ -18,6 +18,7 @@ from ratchet.errors import Refused
 from ratchet.healing.rows import attempts, episode
 from ratchet.runtime import Runtime
 from ratchet.sandbox.choice import Sandboxes
+from support.processes import running_with
 
 WRONG = "def add(a, b):\n    return a - b\n"
 ATTEMPTS = 4
@@ -82,23 +83,9 @@ def begun(log: Path) -> list[int]:
     return [json.loads(line)["n"] for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def survivors(mark: str) -> list[str]:
-    """Command lines of processes that belong to this home."""
-    found = []
-    for each in Path("/proc").iterdir():
-        if each.name.isdecimal() and int(each.name) != os.getpid():
-            try:
-                line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            except OSError:
-                continue
-            if mark in line:
-                found.append(line)
-    return found
-
-
 def gone(mark: str) -> bool:
     deadline = time.monotonic() + 20
-    while survivors(mark):
+    while running_with(mark):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)
@@ -121,7 +108,7 @@ def killed_until_it_ends(folder: Path, dice: random.Random) -> int:
             os.kill(process.pid, signal.SIGKILL)
         _, said = process.communicate()
         assert process.returncode in (0, -signal.SIGKILL), said.decode()
-        assert gone(f"marker-{home.name}"), survivors(home.name)
+        assert gone(f"marker-{home.name}"), running_with(home.name)
         assert not before & set(begun(log)[seen:]), "a finished attempt was made again"
         assert (project / "calc.py").read_text() == WRONG
         assert [each.name for each in project.iterdir()] == ["calc.py"]

@@ -21,6 +21,7 @@ from ratchet.sandbox.command import Command, Limits, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.sandbox.probe import probe
 from ratchet.sandbox.running import KEEPER
+from support.sandboxes import working
 
 PROGRAM = """
 import os, sys, time
@@ -46,11 +47,7 @@ sandbox.run(Command(argv=("python", "-c", sys.argv[3], sys.argv[4]), view=View(f
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    chosen: Sandbox = Bubblewrap() if request.param == "bubblewrap" else Landlock()
-    found = probe(chosen, quick=True)
-    if not found.works:
-        pytest.skip(f"{request.param} does not work on this machine: {found.note}")
-    return chosen
+    return working(Bubblewrap() if request.param == "bubblewrap" else Landlock())
 
 
 @pytest.fixture

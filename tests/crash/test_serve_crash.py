@@ -25,6 +25,7 @@ from ratchet.runtime import Runtime
 from ratchet.store.paging import rows_of
 from support.loading import BATCH, WAITS_S, Writers, listening, outcome, until
 from support.postgres_server import Databases, PostgresServer, programs
+from support.processes import running_with
 from support.serving import Server, serving
 
 
@@ -65,20 +66,6 @@ def kept_once(runtime: Runtime, accepted: list[str]) -> None:
     assert not [name for name in accepted if not held[name]], "accepted, and lost"
     assert not [name for name, times in held.items() if times > 1], "stored twice"
     assert counted(runtime) == held.total()
-
-
-def left_running(mark: str) -> list[str]:
-    """Command lines of processes that were started for a home or a project."""
-    found = []
-    for each in Path("/proc").iterdir():
-        if each.name.isdecimal() and int(each.name) != os.getpid():
-            try:
-                line = (each / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            except OSError:
-                continue
-            if mark in line:
-                found.append(line)
-    return found
 
 
 # -- the database stops ------------------------------------------------------------------------------------------------
@@ -180,12 +167,12 @@ def kills(home: Path, project: Path, times: int, tasks: int, seed: int) -> None:
                     where = server.url
                     time.sleep(dice.uniform(0.0, 5.0))
                     server.end(signal.SIGKILL)
-                until(lambda: not left_running(project.name), "an end of all that the killed server had started", 30)
+                until(lambda: not running_with(project.name), "an end of all that the killed server had started", 30)
         with serving(home, "--workers", "2") as server:
             for task_id in ids:
                 ends(runtime, task_id)
             assert server.end() < 10
-        assert not left_running(project.name)
+        assert not running_with(project.name)
         kept_once(runtime, writers.accepted)
         ended_once(runtime, ids)
 
@@ -323,7 +310,7 @@ def ended_in_time(home: Path, project: Path, environ: dict[str, str]) -> None:
         task = runtime.tasks.show(task_id).task
         assert task is not None
         assert (task.state, task.server, task.claims) == ("queued", "", 0), "another server goes on at once"
-        assert not left_running(project.name)
+        assert not running_with(project.name)
 
 
 def test_a_server_ends_in_time_with_open_streams_and_a_running_task(home: Path, project: Path) -> None:

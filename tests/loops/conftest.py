@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from ratchet.improving.trials import arms, planning
+from support.healing import Bench, needs_sandbox
 from support.worlds import World
 
 
@@ -23,3 +24,11 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(planning, "new_salt", lambda: "salt")
     yield made
     made.store.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    needs_sandbox(tmp_path)
+    made = Bench(tmp_path)
+    yield made
+    made.runtime.close()

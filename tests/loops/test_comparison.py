@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from ratchet.healing.comparison import (
 )
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.runtime import unwatched
-from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
+from support.healing import CHECK, RIGHT, WRONG, Bench
 
 
 class Learner:
@@ -37,14 +36,6 @@ class Learner:
         known = any(memo.signature == job.failure.signature and memo.note.get("fix") == "plus" for memo in job.memos)
         job.workspace.write("calc.py", RIGHT.encode())
         return Solved(status="proposed", candidates=1 if known else 10, memo={"fix": "plus"})
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    needs_sandbox(tmp_path)
-    made = Bench(tmp_path)
-    yield made
-    made.runtime.close()
 
 
 def test_a_memory_that_pays_shows_and_what_is_remembered_here_stays_as_it_was(bench: Bench, tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ from ratchet.evolving.request import EvolveAsked
 from ratchet.runtime import Runtime
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
-from ratchet.sandbox.probe import probe
 from ratchet.testing.model_server import Asked, ModelServer
 from ratchet.testing.wire import Reply
+from support.sandboxes import working
 
 MENDS = (
     "MEND long files are needed",
@@ -52,9 +52,7 @@ QUIET = (
 
 @pytest.fixture(scope="module", autouse=True)
 def _bubblewrap_works() -> None:
-    found = probe(Bubblewrap(), quick=True)
-    if not found.works:
-        pytest.skip(f"needs bubblewrap: {found.note}")
+    working(Bubblewrap())
 
 
 @pytest.fixture

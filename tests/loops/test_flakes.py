@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from ratchet.healing.episode import RunnerCounts, Verdict
 from ratchet.healing.flakes import WHOLE, told_apart, without
-from support.healing import Bench, needs_sandbox
+from support.healing import Bench
 
 PYTEST = ("python", "-m", "pytest", "-q")
 KINDS = {
@@ -21,14 +19,6 @@ KINDS = {
             "    time.sleep(0.01)\n    assert seen\n",
     "order": "    assert not STARTED\n",  # another test of the file starts something, and this one comes before it
 }  # fmt: skip
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    needs_sandbox(tmp_path)
-    made = Bench(tmp_path)
-    yield made
-    made.runtime.close()
 
 
 def verdict(failed: Sequence[str], passed: Sequence[str]) -> Verdict:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,6 @@ from support.healing import CHECK, RIGHT, WRONG, Bench, needs_sandbox
 
 WORSE = WRONG.replace("a - b", "0")
 OTHER = WRONG.replace("a - b", "a * b")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    needs_sandbox(tmp_path)
-    made = Bench(tmp_path)
-    yield made
-    made.runtime.close()
 
 
 def test_red_red_green_and_nothing_in_the_project_changed(bench: Bench) -> None:

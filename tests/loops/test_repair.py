@@ -16,8 +16,8 @@ from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes
 from ratchet.sandbox.command import Limits, View
 from ratchet.sandbox.landlock import Landlock
-from ratchet.sandbox.probe import probe
 from ratchet.tasks import CHECK
+from support.sandboxes import working
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +86,7 @@ def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sand
 
 
 def test_what_lies_above_the_project_and_may_not_be_read_is_no_obstacle(tmp_path: Path) -> None:
-    found = probe(Landlock(), quick=True)
-    if not found.works:
-        pytest.skip(f"Landlock does not work here: {found.note}")
+    working(Landlock())
     with tempfile.TemporaryDirectory() as above:  # that every user may pass, other than what pytest makes
         Path(above).chmod(0o755)
         for name, text in (("pytest.ini", "[pytest]\naddopts = --no-such-option\n"), ("conftest.py", "1 / 0\n")):

@@ -4,26 +4,14 @@ steps."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.solvers.prompting import Material, prompt
 from ratchet.lessons.skills.reading import parsed
 from ratchet.lessons.skills.skill import CHANGE, CHECK, MAIN
-from support.healing import RIGHT, WRONG, Bench, needs_sandbox
+from support.healing import RIGHT, WRONG, Bench
 
 LONG = RIGHT.replace("    return a + b\n", "    total = a\n    total += b\n    return total\n")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    needs_sandbox(tmp_path)
-    made = Bench(tmp_path)
-    yield made
-    made.runtime.close()
 
 
 def saying(cause: str, fix: str, text: str) -> object:

@@ -18,14 +18,12 @@ import pytest
 
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
-from ratchet.sandbox.probe import probe
+from support.sandboxes import working
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _sandbox() -> None:
-    found = probe(Bubblewrap(), quick=True)
-    if not found.works:
-        pytest.skip(f"bubblewrap does not work on this machine: {found.note}")
+    working(Bubblewrap())
 
 
 @pytest.fixture
