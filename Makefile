@@ -11,7 +11,7 @@ READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
 
-.PHONY: demo test around others test-postgres check units static bench soak docs site wheel changelog pictures clean
+.PHONY: demo test around others test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -37,12 +37,17 @@ UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons
 ON_POSTGRES := $(UNITS:%=tests/unit/%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
   tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
 
-# Two at a time, since a machine has two cores at least: the units, and all the rest.
+# Two at a time, since a machine has two cores at least; the statistics begin where the static checks have ended.
 check: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 units static
+	@$(MAKE) --no-print-directory --jobs 2 units static statistics
+
+STATISTICS := tests/unit/gate tests/unit/evolving
 
 units: $(READY)
-	$(BIN)/python -m pytest -q --hypothesis-profile quick tests/unit
+	$(BIN)/python -m pytest -q --hypothesis-profile quick tests/unit $(STATISTICS:%=--ignore=%)
+
+statistics: $(READY)
+	$(BIN)/python -m pytest -q --hypothesis-profile quick $(STATISTICS)
 
 static: $(READY)
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.errors import BackendError, NotFound
@@ -22,7 +22,6 @@ FILES = st.dictionaries(
 ).filter(lambda files: not any(other.startswith(f"{path}/") for path in files for other in files))
 
 
-@settings(max_examples=60, deadline=None)
 @given(FILES)
 def test_what_goes_in_comes_out(tmp_path_factory: pytest.TempPathFactory, files: Files) -> None:
     archive = Archive(tmp_path_factory.mktemp("archive"))
@@ -33,7 +32,6 @@ def test_what_goes_in_comes_out(tmp_path_factory: pytest.TempPathFactory, files:
     assert archive.add(dict(reversed(files.items()))) == tree
 
 
-@settings(max_examples=60, deadline=None)
 @given(FILES, FILES)
 def test_a_change_carried_over_to_where_it_came_from_is_the_change(
     tmp_path_factory: pytest.TempPathFactory, old: Files, new: Files

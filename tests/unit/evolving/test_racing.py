@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.evolving.race.race import INCUMBENT, MOST_UNMEASURED, Race, RacedRun, Standing, draw, levels
@@ -43,7 +43,6 @@ def standings(race: Race, racers: int) -> list[Standing]:
     return [race.standing(racer) for racer in range(racers)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([0.2, 0.5, 0.7, 0.9]), min_size=1, max_size=5))
 def test_the_order_in_which_runs_end_and_how_many_are_under_way_decide_nothing(seed: int, rates: list[float]) -> None:
     score, found = coins(seed, rates, 0.5), []
@@ -54,7 +53,6 @@ def test_the_order_in_which_runs_end_and_how_many_are_under_way_decide_nothing(s
     assert found[0] == found[1] == found[2]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 400))
 def test_a_race_that_is_told_again_what_was_run_before_goes_on_as_if_it_never_stopped(seed: int, cut: int) -> None:
     score = coins(seed, (0.8, 0.5), 0.5)
@@ -68,7 +66,6 @@ def test_a_race_that_is_told_again_what_was_run_before_goes_on_as_if_it_never_st
     assert standings(resumed, 2) == standings(whole, 2)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.9]))
 def test_one_racer_is_decided_as_its_gate_decides(seed: int, rate: float) -> None:
     score, gate, race = coins(seed, [rate], 0.5), PairedGate(0.001), Race([0.001])
@@ -238,11 +235,11 @@ def test_levels_of_a_batch_use_the_keeps_from_before_it(history: list[bool], cou
 
 def test_twenty_idle_proposals_are_hardly_ever_kept() -> None:
     kept = 0
-    for seed in range(60):
+    for seed in range(30):
         history: list[bool] = []
         for batch in range(4):
             race = Race(levels(history, 5, fdr=0.1, planned=20), cap=300)
             raced(race, coins(100 * seed + batch, [0.5] * 5, 0.5), Random(seed), at_once=1)
             history += [racer == race.best for racer in range(5)]
         kept += any(history)
-    assert kept <= 6
+    assert kept <= 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.failures.features import LONG, MASKED, MORE, STRETCH, features_in, features_of, telling_of
@@ -39,7 +39,6 @@ def test_of_a_long_paste_the_failure_is_what_tells() -> None:
     assert len(told.split("\n")) < 20
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.text(max_size=200), st.integers(1, 60))
 def test_any_text_is_cut_the_same_way_each_time(text: str, times: int) -> None:
     whole = text * times

@@ -53,7 +53,7 @@ FILLERS = (
     " ",
 )
 MORE = ("'", '"', "=", ": ", "{", "(", "|", "/", "a=b&", "-", ".", "@")
-LINES = 1_000
+LINES = 500
 
 
 @pytest.mark.parametrize("opening", OPENINGS.values(), ids=OPENINGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.gate.deadline import DEADLINE_UNITS, HARMS_ALPHA, HELPS_ALPHA, DeadlineBet, EffectEvidence, Met, measured
@@ -43,7 +43,6 @@ def found_at(run: list[Met], *, better: bool = True) -> int | None:
 
 
 @pytest.mark.parametrize("better", [True, False])
-@settings(max_examples=30)
 @given(known=units, rate=st.floats(0.0, 1.0), share=st.sampled_from([0.1, 0.5, 0.8]))
 def test_one_more_unit_multiplies_the_evidence_by_one_on_average(
     better: bool, known: list[Met], rate: float, share: float
@@ -62,7 +61,6 @@ def test_one_more_unit_multiplies_the_evidence_by_one_on_average(
     assert expected == pytest.approx(value([]), rel=1e-9)
 
 
-@settings(max_examples=30)
 @given(units, st.floats(-1, 1), st.floats(-1, 1))
 def test_evidence_falls_with_the_effect_that_is_tested(known: list[Met], one: float, other: float) -> None:
     small, large = sorted((one, other))
@@ -71,7 +69,6 @@ def test_evidence_falls_with_the_effect_that_is_tested(known: list[Met], one: fl
     assert evidence(small, better=False) <= evidence(large, better=False) * (1 + 1e-9)
 
 
-@settings(max_examples=30)
 @given(units)
 def test_an_effect_is_called_iff_its_interval_leaves_zero_out(known: list[Met]) -> None:
     found = measured(known)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.lessons.calibration import LEAST, calibrate, promise_of, quantile
@@ -24,7 +24,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-@settings(max_examples=50)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=200), st.sampled_from([0.02, 0.05, 0.5]))
 def test_at_most_the_promised_share_of_scores_reaches_the_threshold(scores: list[float], alpha: float) -> None:
     bar = quantile(scores, alpha)

@@ -276,7 +276,7 @@ def test_a_link_within_a_repository_is_written_through(store: Store, tmp_path: P
 
 
 @given(before=st.binary(max_size=60), after=st.binary(max_size=60))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_byte_outside_the_block_stays(store: Store, tmp_path: Path, before: bytes, after: bytes) -> None:
     lessons.add(store, when=WHEN, do=DO, state="active", project=PROJECT)
     file = tmp_path / "CLAUDE.md"
