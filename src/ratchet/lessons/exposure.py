@@ -266,7 +266,8 @@ def _same_project(known: str, project: str) -> bool:
 
 def project_name(folder: str) -> str:
     """The name under which the evidence of a folder counts: its repository's remote, so that worktrees, subfolders and
-    clones share it and a fork does not; else the repository's main folder; else the folder itself."""
+    clones share it and a fork does not; else the repository's main folder; else the folder itself. A clone of a
+    repository on this machine counts as that one."""
     repository = repository_of(folder)
     if repository:
         return remote_of(repository) or repository
@@ -292,25 +293,43 @@ def _beside_worktrees(folder: str) -> str:
 
 
 def remote_of(repository: str) -> str:
-    """The address of a repository's remote `origin` without its protocol, user and ending; "" where it has none."""
-    try:
-        config = small_text(os.path.join(repository, ".git", "config"), 65_536)
-    except (OSError, ValueError):
-        return ""
-    section = config.partition('[remote "origin"]')[2].partition("\n[")[0]
-    for line in section.split("\n"):
-        name, found, value = line.strip().partition("=")
-        if found and name.strip() == "url":
-            return ids.address_of(value.strip())
+    """The name of what a repository's remote `origin` holds: its address without protocol, user and ending; the project
+    of the folder that it is a clone of; "" where it has no remote."""
+    seen = [repository]  # clones of each other name nothing else
+    while url := _origin(repository):
+        if not _is_path(url):
+            return ids.address_of(url)
+        cloned = os.path.normpath(os.path.join(repository, url.removeprefix("file://")))
+        repository = repository_of(cloned) or folder_name(cloned)
+        if repository in seen:
+            break
+        seen.append(repository)
+    return repository if len(seen) > 1 else ""
+
+
+def _origin(repository: str) -> str:
+    """The URL of the remote `origin`, as it was written."""
+    for config in (os.path.join(repository, ".git", "config"), os.path.join(repository, "config")):
+        try:
+            section = small_text(config, 65_536).partition('[remote "origin"]')[2].partition("\n[")[0]
+        except (OSError, ValueError):
+            continue
+        found = (line.strip().partition("=") for line in section.split("\n"))
+        return next((value.strip() for name, _, value in found if name.strip() == "url"), "")
     return ""
+
+
+def _is_path(url: str) -> bool:
+    """Tell a folder of this machine from an address as git does: `host:path` is none, `./odd:name` is one."""
+    return url.startswith("file://") or ("://" not in url and ":" not in url.partition("/")[0])
 
 
 _repositories: dict[str, str] = {}  # folder -> its repository: many lessons share few folders
 
 
 def repository_of(folder: str) -> str:
-    """The main folder of the git repository that a folder or worktree belongs to, "" where there is none. Reads at most
-    one small file, and runs no git."""
+    """The main folder of the git repository that a folder or worktree belongs to, "" where there is none; the folder of
+    its objects where that is elsewhere (bare, a submodule). Reads at most one small file, and runs no git."""
     known = _repositories.get(folder)
     if known is None:
         try:
@@ -328,10 +347,19 @@ def _found_repository(folder: str) -> str:
         if os.path.isdir(mark):
             return here
         if os.path.isfile(mark):
-            main, found, _ = small_text(mark, 4096).removeprefix("gitdir:").strip().partition("/.git/worktrees/")
-            return main if found else here
+            return _common(os.path.normpath(os.path.join(here, small_text(mark, 4096).removeprefix("gitdir:").strip())))
+        if os.path.isfile(os.path.join(here, "HEAD")) and os.path.isdir(os.path.join(here, "objects")):
+            return here
         here = os.path.dirname(here)
     return ""
+
+
+def _common(git: str) -> str:
+    """The repository of a folder in which git keeps one worktree, or of one that keeps all."""
+    main, found, name = git.rpartition("/worktrees/")
+    if found and "/" not in name and (main.endswith("/.git") or os.path.isfile(os.path.join(main, "HEAD"))):
+        git = main
+    return git.removesuffix("/.git")
 
 
 def _nested(one: str, other: str) -> bool:
