@@ -59,19 +59,21 @@ class SessionBook:
         agent: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        order: listing.SessionOrder = "last",
+        up: bool = False,
         limit: int = 50,
         cursor: str | None = None,
     ) -> SessionPage:
-        """Sessions, those that did something last first. `project` is a folder, of whose repository all folders count,
-        or a project's name; `since` and `until` are Unix seconds of the last thing done. Raises UsageError for a cursor
-        that is none, NotFound for a name that is none."""
+        """Sessions, those with the most of `order` first, or the least with `up`. `project` is a folder, of whose
+        repository all folders count, or a project's name; `since` and `until` are Unix seconds of the last thing done.
+        Raises UsageError for a cursor that is none, NotFound for a name that is none."""
         store = self._reading()
         where: dict[str, Json | tuple[str, Json]] = {}
         if project is not None:
             where["project"] = ("in", [*folders_of(store, project_of(store, project))])
         if agent is not None:
             where["agent"] = agent
-        page = listing.listed(store, where, since=since, until=until, limit=limit, cursor=cursor)
+        page = listing.listed(store, where, since=since, until=until, order=order, up=up, limit=limit, cursor=cursor)
         return SessionPage(
             items=tuple(listing.summaries(store, page.rows, self._prices, now=time.time())), next=page.cursor
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons.fence import is_plain_name
@@ -21,6 +21,8 @@ _TITLE_CHARS = 120
 _NEAR = 5  # sessions that are named where a beginning fits several
 
 
+SessionOrder = Literal["last", "calls", "failures"]
+"""What sessions are put in order by: when they did something last, steps, or failed ones."""
 _TOKENS = ("given", "stored", "stored_hour", "cached", "made")
 
 
@@ -52,13 +54,16 @@ def listed(
     *,
     since: float | None = None,
     until: float | None = None,
+    order: SessionOrder = "last",
+    up: bool = False,
     limit: int,
     cursor: str | None = None,
 ) -> Page:
-    """A page of what is counted of sessions, the one that did something last first."""
+    """A page of what is counted of sessions, those with the most of `order` first; the least with `up`."""
     if since is not None:
         where["max_at"] = (">=", since)
-    page = store.find("session_tallies", where, order=("-max_at",), limit=limit, cursor=cursor)
+    column = "max_at" if order == "last" else order
+    page = store.find("session_tallies", where, order=(column if up else f"-{column}",), limit=limit, cursor=cursor)
     if until is None:
         return page
     return Page([row for row in page.rows if number_in(row, "max_at") < until], page.cursor)

@@ -8,9 +8,10 @@ compared is a test, so the false discovery rate is held by Benjamini & Hochberg 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from itertools import combinations
 from math import exp, lgamma
 from typing import Literal, TypeAlias
@@ -18,7 +19,7 @@ from typing import Literal, TypeAlias
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.ports import Store, Where
-from ratchet.records import Json, whole_in
+from ratchet.records import Json
 
 STATISTIC = "Fisher's exact test (one-sided), Benjamini-Hochberg adjusted"
 
@@ -27,7 +28,7 @@ LEAST_TOGETHER = 3
 """Together so often at the least: two coincidences are no pattern, however rare each side is."""
 
 LARGEST = 256
-"""(pattern, agent) pairs compared, the most frequent ones: 32,640 comparisons, a few hundred milliseconds."""
+"""(pattern, agent) pairs compared, the most frequent ones: at most 32,640 comparisons."""
 
 WINDOW_S = 90 * 86_400.0
 _HOUR_S = 3600
@@ -116,18 +117,16 @@ def _largest(store: Store) -> dict[tuple[str, str], str]:
         for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ())
         if row["kind"] not in EXCUSED
     }
-    counts: Counter[_Side] = Counter()
-    rows = store.sum_by("signature_sums", ("signature", "agent"), ("n",), {"agent": ("!=", ALL)})
-    for row in rows:
-        pattern = pattern_of.get(row["signature"])
-        if pattern is not None:
-            counts[pattern, str(row["agent"])] += whole_in(row, "n")
-    kept = {side for side, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:LARGEST]}
-    return {
-        (str(row["signature"]), str(row["agent"])): pattern
-        for row in rows
-        if (pattern := pattern_of.get(row["signature"], "")) and (pattern, row["agent"]) in kept
-    }
+    counts: dict[_Side, int] = {}
+    of: dict[_Side, list[str]] = {}
+    for row in store.sum_by("signature_sums", ("signature", "agent"), ("n",), {"agent": ("!=", ALL)}):
+        signature = row["signature"]
+        if signature in pattern_of:
+            side = pattern_of[signature], str(row["agent"])
+            counts[side] = counts.get(side, 0) + int(row["n"])  # type: ignore[arg-type]
+            of.setdefault(side, []).append(str(signature))
+    kept = nsmallest(LARGEST, counts, key=lambda side: (-counts[side], side))
+    return {(signature, side[1]): side[0] for side in kept for signature in of[side]}
 
 
 def _signatures(pattern_of: Mapping[tuple[str, str], str]) -> list[Json]:
@@ -137,34 +136,46 @@ def _signatures(pattern_of: Mapping[tuple[str, str], str]) -> list[Json]:
 def _compare(marks: _Marks, unit: Unit) -> tuple[list[Correlation], int]:
     """The pairs that came together often enough to be worth a look, `q` still open, and how many were compared."""
     ran = {agent: int.from_bytes(bits, "little") for agent, bits in marks.agents.items()}
-    sides = [(side, int.from_bytes(bits, "little")) for side, bits in sorted(marks.sides.items())]
+    of: dict[str, list[tuple[str, int]]] = {}
+    for (pattern, agent), bits in sorted(marks.sides.items()):
+        of.setdefault(agent, []).append((pattern, int.from_bytes(bits, "little")))
     found: list[Correlation] = []
     compared = 0
-    for (one, mine), (other, theirs) in combinations(sides, 2):
-        if one[1] == other[1]:
-            continue
-        compared += 1
-        both = ran.get(one[1], 0) & ran.get(other[1], 0)
-        together = (mine & theirs & both).bit_count()
-        if together < LEAST_TOGETHER:
-            continue
-        units, a, b = both.bit_count(), (mine & both).bit_count(), (theirs & both).bit_count()
-        expected = a * b / units
-        if together <= expected:
-            continue
-        found.append(
-            Correlation(
-                patterns=(one[0], other[0]),
-                agents=(one[1], other[1]),
-                unit=unit,
-                together=together,
-                expected=round(expected, 3),
-                units=units,
-                p=hypergeometric_tail(units, a, b, together),
-                q=1.0,
-            )
-        )
+    for one, other in combinations(sorted(of), 2):
+        compared += len(of[one]) * len(of[other])
+        both = ran.get(one, 0) & ran.get(other, 0)
+        left, right = _frequent(of[one], both), _frequent(of[other], both)
+        for pattern, mine in left:
+            for its, theirs in right:
+                together = (mine & theirs).bit_count()
+                if together < LEAST_TOGETHER:
+                    continue
+                units, a, b = both.bit_count(), mine.bit_count(), theirs.bit_count()
+                if together * units > a * b:
+                    sides = sorted(((pattern, one), (its, other)))
+                    found.append(_pair(sides, unit, (units, a, b, together)))
     return found, compared
+
+
+def _frequent(sides: Sequence[tuple[str, int]], both: int) -> list[tuple[str, int]]:
+    """What occurred often enough to come together with anything, where both agents ran."""
+    return [(pattern, bits & both) for pattern, bits in sides if (bits & both).bit_count() >= LEAST_TOGETHER]
+
+
+def _pair(sides: Sequence[_Side], unit: Unit, counts: tuple[int, int, int, int]) -> Correlation:
+    """A pair that came together more often than expected, by units, those of each side, and those of both."""
+    units, a, b, together = counts
+    (one, mine), (other, theirs) = sides
+    return Correlation(
+        patterns=(one, other),
+        agents=(mine, theirs),
+        unit=unit,
+        together=together,
+        expected=round(a * b / units, 3),
+        units=units,
+        p=hypergeometric_tail(units, a, b, together),
+        q=1.0,
+    )
 
 
 def hypergeometric_tail(units: int, a: int, b: int, at_least: int) -> float:

@@ -42,7 +42,7 @@ def evidence(curve: Sequence[tuple[int, float, float]], threshold: float) -> dic
         {"name": "threshold", "y": [threshold for _ in kept], "dashed": True},
     ]
     rows = [[units, f"{toward:.3g}", f"{against:.3g}", f"{threshold:.3g}"] for units, toward, against in kept]
-    said = {"below": "runs that count", "beside": "to 1"}
+    said = {"below": "runs that count", "beside": "odds, to 1"}
     return {
         "time": False,
         "log": True,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 _HIGH = 100  # of a drawing's own grid; a page stretches it
+_STEPS, _TICKS = 4, 5  # of a chart's scale, and labels below it
 
 
 def spark(values: Sequence[int], what: str = "failures") -> Markup:
@@ -30,25 +32,41 @@ def spark(values: Sequence[int], what: str = "failures") -> Markup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """One column of a stacked chart: what stands below it, and its parts by name."""
+    """One column of a stacked chart: its label when pointed at, its parts by name, what may stand below it."""
 
     label: str
     parts: Mapping[str, int]
+    below: str = ""
 
 
-def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str) -> Markup:
-    """Columns of parts on top of each other, in the order of `names`; each column tells its counts when pointed at."""
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart with its axes: the numbers of its scale from the top down, and a label below every so many columns."""
+
+    drawn: Markup
+    scale: tuple[str, ...]
+    ticks: Markup
+
+
+def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str, *, unit: int = 1) -> Plot | None:
+    """Columns of parts on top of each other, in the order of `names`; each column tells its counts when pointed at.
+    The scale is in units of so many; None where there is nothing to draw."""
     most = max((sum(each.parts.values()) for each in columns), default=0)
-    drawn = []
+    if not most:
+        return None
+    scale = _scale(most / unit, whole=unit == 1)
+    top, wide = scale[0] * unit, len(columns) * 10
+    lines = "".join(f"M0 {_HIGH * n / (len(scale) - 1):.2f}H{wide}" for n in range(len(scale) - 1))
+    drawn = [Markup('<path class="grid" d="{}"/>').format(lines)]
     for n, each in enumerate(columns):
-        top = float(_HIGH)
+        y = float(_HIGH)
         rects = Markup()
         for name in names:
-            high = _HIGH * each.parts.get(name, 0) / most if most else 0
+            high = _HIGH * each.parts.get(name, 0) / top
             if high:
-                top -= high
+                y -= high
                 rects += Markup('<rect class="fill-{}" x="{}" y="{:.2f}" width="8" height="{:.2f}"/>').format(
-                    name, n * 10 + 1, top, high
+                    name, n * 10 + 1, y, high
                 )
         told = ", ".join(f"{each.parts[name]:,} {name}" for name in names if each.parts.get(name)) or f"no {what}"
         drawn.append(
@@ -57,9 +75,28 @@ def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str) -> Markup
             )
         )
     total = sum(sum(each.parts.values()) for each in columns)
-    return Markup(
+    chart = Markup(
         '<svg class="stack" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
-    ).format(max(1, len(columns)) * 10, _HIGH, f"{total:,} {what} over time", Markup().join(drawn))
+    ).format(wide, _HIGH, f"{total:,} {what} over time", Markup().join(drawn))
+    return Plot(chart, tuple(f"{each:,.10g}" for each in scale), _ticks(columns))
+
+
+def _scale(most: float, *, whole: bool) -> list[float]:
+    """Round numbers at equal distances from above the largest value down to 0, as an axis names them."""
+    power = 10.0 ** math.floor(math.log10(most / _STEPS))
+    steps = [each * power for each in (1, 2, 2.5, 5, 10)]
+    step = next(each for each in steps if each * _STEPS >= most and (not whole or each == int(each)))
+    return [n * step for n in range(math.ceil(most / step), -1, -1)]
+
+
+def _ticks(columns: Sequence[Drawn]) -> Markup:
+    """Labels in the middle of every so many columns: no more than fit a phone."""
+    apart = math.ceil(len(columns) / _TICKS)
+    texts = Markup().join(
+        Markup('<text x="{:.2f}%" y="12">{}</text>').format(100 * (n + 0.5) / len(columns), columns[n].below)
+        for n in range(0, len(columns), apart)
+    )
+    return Markup('<svg class="ticks" aria-hidden="true">{}</svg>').format(texts)
 
 
 def shares(parts: Sequence[tuple[str, float]], what: str) -> Markup:
@@ -78,13 +115,12 @@ def shares(parts: Sequence[tuple[str, float]], what: str) -> Markup:
     ).format(_HIGH, what, Markup().join(drawn))
 
 
-def ticks(moments: Sequence[float], *, step_s: float) -> list[str]:
-    """Labels below a chart's columns: the first, the middle and the last, as precise as their distance."""
-    if not moments:
-        return []
-    style = "%H:%M" if step_s < 3_600 * 6 else "%d %b" if moments[-1] - moments[0] < 86_400 * 300 else "%b %Y"
-    chosen = [moments[0], moments[len(moments) // 2], moments[-1]] if len(moments) > 2 else list(moments)
-    return [str(escape(time.strftime(style, time.gmtime(at)).lstrip("0"))) for at in chosen]
+def below(moments: Sequence[float], *, step_s: float) -> list[str]:
+    """What stands below columns that begin at these moments (UTC), as precise as their distance."""
+    long = bool(moments) and moments[-1] - moments[0] >= 86_400 * 300
+    style = "%H:%M" if step_s < 3_600 * 6 else "%b %Y" if long else "%d %b"
+    cut = "" if style == "%H:%M" else "0"
+    return [time.strftime(style, time.gmtime(at)).lstrip(cut) for at in moments]
 
 
 def _height(value: int, most: int) -> int:

@@ -9,20 +9,20 @@ from starlette.responses import FileResponse, Response
 
 from ratchet.failures.kinds.groups import GROUPS
 from ratchet.improving.overview import Overview
-from ratchet.lessons.backtest.telling import said as told
+from ratchet.records import text_in
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import back, here
-from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
+from ratchet.serving.api.ui.drawing import Drawn, below, stacked
 from ratchet.serving.api.ui.ranges import range_links
 from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn, moment
 from ratchet.sessions.cost import Cost
 
 router = asking.router()
-_AGENTS = 20
+_AGENTS, _LATEST = 20, 5
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".md": "text/plain"}
 
 
@@ -33,9 +33,10 @@ def overview(request: Request, held: Shared) -> Response:
     runtime.drain()
     asked = request.query_params.get("range", "")
     seen, spent = held.glance.at(runtime.store, lambda: _look(runtime, asked), ("overview", asked), late=True)
+    window = seen.failing.window
     columns = [
-        Drawn(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()})
-        for each in seen.failing.columns
+        Drawn(label=moment(each.at), parts={str(group): n for group, n in each.groups.items()}, below=tick)
+        for each, tick in zip(seen.failing.columns, below(window.moments, step_s=window.step_s), strict=True)
     ]
     trials = [runtime.trials.show(each.id) for each in runtime.trials.list(state="open", limit=3)]
     return drawn(
@@ -45,8 +46,6 @@ def overview(request: Request, held: Shared) -> Response:
         found=seen.failing,
         spent=spent,
         chart=stacked(columns, [*GROUPS], "failures"),
-        most=max((sum(each.groups.values()) for each in seen.failing.columns), default=0),
-        ticks=ticks(seen.failing.window.moments, step_s=seen.failing.window.step_s),
         rows=[
             [moment(each.at), each.calls, each.failures, *(each.groups.get(group, 0) for group in GROUPS)]
             for each in seen.failing.columns
@@ -58,7 +57,8 @@ def overview(request: Request, held: Shared) -> Response:
         more_agents=max(0, len(seen.agents) - _AGENTS),
         trials=trials,
         proposals=len(runtime.proposals.list(state="open")),
-        prevented=told(seen.replayed) if seen.replayed is not None else "",
+        latest=runtime.sessions.list(limit=_LATEST).items,
+        measured=seen.effect.shown + seen.effect.withheld > 0,
         here=here(request),
     )
 
@@ -79,7 +79,13 @@ def beginning() -> Response:
 @router.get("/ui/live", dependencies=[READS])
 def live(request: Request, runtime: Operations) -> Response:
     """Show what happens, as it happens."""
-    return drawn(request, "live.html", rows=runtime.timeline.page(limit=100).rows)
+    rows = runtime.timeline.page(limit=100).rows
+    said = {
+        text_in(row, "id"): text_in(row, text)
+        for noun, text in (("patterns", "template"), ("lessons", "text"))
+        for row in runtime.store.find(noun, {"id": ("in", [each["record"] for each in rows])}).rows
+    }
+    return drawn(request, "live.html", rows=rows, said=said)
 
 
 @router.get("/ui/static/{name:path}")

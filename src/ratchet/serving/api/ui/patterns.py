@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 from fastapi import Depends, Request
@@ -12,8 +13,9 @@ from starlette.responses import Response
 
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
+from ratchet.failures.patterns import patterns as patterned
 from ratchet.lessons.failing import BY, By
-from ratchet.records import Decided
+from ratchet.records import Decided, text_in
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
@@ -21,9 +23,10 @@ from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
 from ratchet.serving.api.ui.charts import every_day
-from ratchet.serving.api.ui.drawing import Drawn, stacked, ticks
+from ratchet.serving.api.ui.drawing import Drawn, below, stacked
 from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
-from ratchet.serving.api.ui.rendering import drawn
+from ratchet.serving.api.ui.rendering import day, drawn
+from ratchet.sessions.listing import title_of
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.patterns import PatternRow
@@ -109,16 +112,20 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
     detail = runtime.pattern(pattern_id, known=())
     days = every_day(detail.days, until=min(time.time(), detail.pattern.last_seen + _DAY_S))
     group = str(group_of(detail.pattern.kind))
-    columns = [Drawn(label=time.strftime("%d %b %Y", time.gmtime(at)), parts={group: n}) for at, n, _ in days]
+    columns = [
+        Drawn(label=day(at), parts={group: n}, below=tick)
+        for (at, n, _), tick in zip(days, below([at for at, _, _ in days], step_s=_DAY_S), strict=True)
+    ]
+    recent = [(session, list(steps)) for session, steps in groupby(detail.recent, key=lambda each: each.session)]
     return drawn(
         request,
         "pattern.html",
         detail=detail,
         held=detail.pattern,
         chart=stacked(columns, [group], "failures"),
-        most=max((count for _, count, _ in days), default=0),
-        ticks=ticks([at for at, _, _ in days], step_s=_DAY_S),
         rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count, _ in days],
+        recent=recent,
+        titles={session: title_of(runtime.store, session) for session, _ in recent},
         events=runtime.timeline.of([detail.pattern.id])[-20:],
         mutes=_MUTES,
         here=here(request),
@@ -130,8 +137,16 @@ def together(pattern_id: str, request: Request, held: Shared) -> Response:
     """The patterns of other agents that come together with one: all are compared, which takes longer than its page."""
     runtime = held.runtime
     known = held.glance.at(runtime.store, runtime.correlations, "correlations", late=True)
-    detail = runtime.pattern(pattern_id, known=known)
-    return drawn(request, "together.html", held=detail.pattern, rows=detail.correlated)
+    found = patterned.pattern(runtime.store, pattern_id, now=time.time())
+    rows = [
+        (each.patterns[side], each.agents[side], each)
+        for each in known
+        if found.id in each.patterns
+        for side in (1 if each.patterns[0] == found.id else 0,)
+    ]
+    said = runtime.store.find("patterns", {"id": ("in", [other for other, _, _ in rows])}).rows
+    words = {text_in(row, "id"): text_in(row, "template") for row in said}
+    return drawn(request, "together.html", held=found, rows=rows, words=words)
 
 
 @router.post("/ui/patterns/{pattern_id}/triage", dependencies=[WRITES])

@@ -40,10 +40,10 @@ HEADERS = {
 MENU = (
     ("", (("/", "Overview", "overview", "o"), ("/ui/sessions", "Sessions", "sessions", "s"))),
     (
-        "What fails",
+        "Failures",
         (
             ("/ui/patterns", "Patterns", "patterns", "p"),
-            ("/ui/fails", "By command", "fails", "f"),
+            ("/ui/fails", "What fails here", "fails", "f"),
             ("/ui/cost", "Cost and waste", "cost", "c"),
         ),
     ),
@@ -201,13 +201,18 @@ def _file_name(header: str) -> str:
 _DATED_S = 60 * 86_400  # from then on the date says more
 
 
+def dated(then: float) -> bool:
+    """Tell whether a moment is so long past that its day is named, not how long ago it was."""
+    return time.time() - then >= _DATED_S
+
+
 def ago(then: float | None) -> str:
     """Say how long ago, in the largest fitting unit; of what is long past, the day."""
     if not then:
         return "never"
+    if dated(then):
+        return day(then)
     seconds = max(0.0, time.time() - then)
-    if seconds >= _DATED_S:
-        return moment(then).partition(",")[0]
     return "just now" if seconds < 10 else f"{span(seconds)} ago"
 
 
@@ -218,7 +223,12 @@ def at(then: float | None) -> str:
 
 def moment(then: float) -> str:
     """The moment, in UTC, as people write it."""
-    return time.strftime("%d %b %Y, %H:%M", time.gmtime(then))
+    return time.strftime("%d %b %Y, %H:%M", time.gmtime(then)).lstrip("0")
+
+
+def day(then: float) -> str:
+    """The day, in UTC, as people write it."""
+    return moment(then).partition(",")[0]
 
 
 def span(seconds: float | None) -> str:
@@ -320,18 +330,21 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "asked": asked,
     "at": at,
     "moment": moment,
-    "day": lambda then: time.strftime("%d %b %Y", time.gmtime(then)).lstrip("0"),
+    "day": day,
+    "hour": lambda then: moment(then).partition(", ")[2] + " UTC" if dated(then) else moment(then) + " UTC",
     "tokens": tokens,
     "count": lambda value: f"{value:,}",
     "number": number,
     "percent": percent,
     "points": points,
     "usd": usd,
+    "money": lambda value: usd(value).removesuffix(" USD"),
     "span": span,
     "cost": lambda seconds: span(seconds) if seconds else "-",
     "group": lambda kind: group_of(str(kind)),
     "shape": lambda state: _SHAPES.get(str(state), "plain"),
     "json": as_json,
+    "named": lambda values: ", ".join(f"{name} = {plain_value(value)}" for name, value in values.items()),
     "words": lambda text: str(text).replace("_", " "),
     "clock": lambda then: time.strftime("%H:%M:%S", time.gmtime(then)),
     "head": _head,

@@ -19,9 +19,10 @@ from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import following, here
 from ratchet.serving.api.ui.drawing import Drawn, stacked
-from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
+from ratchet.serving.api.ui.ranges import Order, ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
 from ratchet.sessions.cost import NAMELESS, Cost, CostBy
+from ratchet.sessions.listing import SessionOrder
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
@@ -42,16 +43,21 @@ class SessionLine:
 
 @router.get("/ui/sessions", dependencies=[READS])
 def sessions(
-    request: Request, runtime: Operations, project: str = "", agent: str = "", after: Cursor = None
+    request: Request, runtime: Operations, project: str = "", agent: str = "", sort: str = "", after: Cursor = None
 ) -> Response:
-    """All sessions that fit a filter, the one that did something last first."""
-    found = runtime.sessions.list(project=project or None, agent=agent or None, limit=_ROWS, cursor=after)
+    """All sessions that fit a filter, the one that did something last first unless another order is asked for."""
+    by = next((each for each in get_args(SessionOrder) if each == sort.lstrip("-")), "last")
+    order = Order(request, by, up=bool(sort) and not sort.startswith("-"))
+    found = runtime.sessions.list(
+        project=project or None, agent=agent or None, order=by, up=order.up, limit=_ROWS, cursor=after
+    )
     return drawn(
         request,
         "sessions.html",
         rows=found.items,
         next=following(request, "after", found.next) if found.next else "",
         here=here(request),
+        order=order,
         asked={"project": project, "agent": agent},
     )
 
@@ -71,7 +77,6 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
     }
     rows, order = ordered(request, found.rows, orders, "name" if by == "day" else "cost")
     days = found.rows if by == "day" else looks.costs(held, "day", within, project).rows
-    columns = list(_every_day(days))
     return drawn(
         request,
         "cost.html",
@@ -85,15 +90,9 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         within=within,
         ranges=range_links(request),
         tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
-        chart=stacked(columns, ["good", "bad"], "US cents"),
-        most=round(max((sum(each.parts.values()) for each in columns), default=0) / 100, 1),
-        ticks=[_tick(each.label) for each in (columns[0], columns[len(columns) // 2], columns[-1])] if columns else [],
+        chart=stacked(list(_every_day(days)), ["good", "bad"], "US cents", unit=100),
         here=here(request),
     )
-
-
-def _tick(day: str) -> str:
-    return f"{date.fromisoformat(day):%d %b}".lstrip("0")
 
 
 def _every_day(days: Sequence[Cost]) -> Iterator[Drawn]:
@@ -104,7 +103,8 @@ def _every_day(days: Sequence[Cost]) -> Iterator[Drawn]:
     day, last = (date.fromisoformat(each.name) for each in (days[0], days[-1]))
     while day <= last:
         held = by_name.get(day.isoformat())
-        yield Drawn(label=day.isoformat(), parts=cents(held) if held is not None else {})
+        parts = cents(held) if held is not None else {}
+        yield Drawn(label=day.isoformat(), parts=parts, below=f"{day:%d %b}".lstrip("0"))
         day += timedelta(days=1)
 
 

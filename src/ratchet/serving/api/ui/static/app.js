@@ -3,6 +3,7 @@
 (() => {
   const NOUNS = ["outcome", "pattern", "lesson", "trial", "proposal", "episode", "attempt", "checkpoint", "task",
     "evolution", "candidate", "benchrun", "settings", "version", "log", "metric"];
+  const PAGED = ["pattern", "lesson", "trial", "episode"];  // a record of these has a page
   const WAIT_MS = 400;
   const FEED_MOST = 500;
   const HOUR_S = 3600;
@@ -74,7 +75,8 @@
     when.textContent = new Date((said.at || Date.now() / 1000) * 1000).toLocaleTimeString();
     const noun = document.createElement("strong");
     noun.textContent = event.type;
-    const record = document.createElement("code");
+    const record = document.createElement(PAGED.includes(event.type) ? "a" : "code");
+    if (PAGED.includes(event.type)) record.href = `/ui/${event.type}s/${encodeURIComponent(said.record || "")}`;
     record.textContent = said.record || "";
     const what = said.verb || (said.count !== undefined ? said.count + " more" : "");
     line.append(when, " ", noun, " ", String(what).replaceAll("_", " "), " ", record);
