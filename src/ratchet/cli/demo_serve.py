@@ -25,7 +25,7 @@ def serve(port: int) -> None:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
     with (
         tempfile.TemporaryDirectory(prefix="ratchet-demo-", ignore_cleanup_errors=True) as scratch,
-        Runtime.open(home=Path(scratch) / "home", withheld_share=0.0) as runtime,
+        Runtime.open(home=Path(scratch) / "home", withheld_share=0.3) as runtime,
     ):
         home.furnish(runtime, Path(scratch), lambda what: click.echo(f"  {what}"))
         click.echo("  healed tasks and a measured agent come within minutes")

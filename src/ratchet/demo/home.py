@@ -6,6 +6,7 @@ are the product's own.
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 import time
@@ -23,11 +24,18 @@ from ratchet.evolving.request import EvolveAsked
 from ratchet.healing.book import HealRequest
 from ratchet.healing.episode import Budget
 from ratchet.improving.settings.knob import Choice, Range
+from ratchet.recording.sources.calls import step_of
 from ratchet.runtime import Runtime
+from ratchet.team import Handed, Orchestrator, TeamBudget, TeamTask, Worker
 
 HISTORY = Path(__file__).parent / "history"
 AGENT = "support"
 _DAYS = 21
+_SUBJECTS = (
+    *("coupon", "gift", "basket", "price", "refund", "parcel", "stock", "login", "order", "tax", "mail", "review"),
+    *("search", "filter", "export", "import", "wishlist", "payment", "address", "banner"),
+)
+_FINDS_OUT = 0.3  # of the sessions that are told nothing, how many find out by themselves
 _DAY_S = 86_400.0
 _SEED = 7
 _TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
@@ -72,8 +80,12 @@ def furnish(runtime: Runtime, scratch: Path, told: Callable[[str], None] = lambd
     runtime.lessons.backtest()
     told("three weeks of a support agent")
     _support(runtime)
-    told("decisions of a person, and a trial")
+    told("agents that are told what was learnt, and some that are not")
+    _tell(runtime)
+    told("decisions of a person, a trial, a team")
     _decide(runtime)
+    _skills(runtime)
+    _team(runtime)
     with Ratchet(home=runtime.home) as ratchet:
         _on_trial(runtime, ratchet)
 
@@ -162,6 +174,60 @@ def _fault(chance: random.Random, *, grown: float) -> Iterator[str]:
             yield error
 
 
+def _tell(runtime: Runtime) -> None:
+    """Sessions of a coding agent that test a new module: those that are told a lesson follow it, the others try what
+    they usually try."""
+    chance = random.Random(_SEED)  # noqa: S311  (made-up runs)
+    error = (
+        "ImportError while loading conftest '/home/dev/shop/tests/conftest.py'.\n"
+        "tests/conftest.py:3: in <module>\n    from shop.app import create_app\n"
+        "E   ModuleNotFoundError: No module named 'flask'\n"
+    )
+    file = next((each.target for each in runtime.lessons.list() if each.head == "pytest"), "tests")
+    for subject in _SUBJECTS:
+        session = f"Add a {subject}, and test it"
+
+        def ran(command: str, *, ok: bool, session: str = session) -> None:
+            runtime.record(
+                "claude-code",
+                task="Bash",
+                session=session,
+                project="/home/dev/shop",
+                step=step_of("Bash", {"command": command}),
+                **({"ok": True} if ok else {"error": error, "exit_code": 4}),
+            )
+
+        ran(f"pytest {file} -q", ok=False)
+        lessons = runtime.recall(error, session=session, project="/home/dev/shop").lessons
+        if lessons or chance.random() < _FINDS_OUT:
+            ran(f"uv run pytest {file} -q", ok=True)
+        else:
+            ran(f"python -m pytest {file} -q", ok=False)
+        runtime.settle(session, ())
+
+
+def _team(runtime: Runtime) -> None:
+    """A run of a team: two readers, one of which is down, and a writer who needs both."""
+
+    def read(topic: str) -> str:
+        return f"three complaints about {topic}"
+
+    def down(topic: str) -> str:
+        raise ConnectionRefusedError(f"the archive is down: nothing about {topic}")
+
+    def write(title: str, context: Handed) -> str:
+        return f"{title}: {'; '.join(map(str, context.results.values()))}"
+
+    team = Orchestrator(
+        "weekly report",
+        [Worker("archive", down, skills=["read"]), Worker("reader", read, skills=["read"]), Worker("writer", write)],
+        ratchet=Ratchet(home=runtime.home),
+        budget=TeamBudget(seconds=30.0),
+    )
+    topics = [TeamTask(id=topic, work=topic, skill="read") for topic in ("delivery", "refunds")]
+    asyncio.run(team.run([*topics, TeamTask(id="report", work="This week", needs=("delivery", "refunds"))]))
+
+
 def _decide(runtime: Runtime) -> None:
     patterns = {each.kind: each.id for each in reversed(runtime.patterns())}
     decisions = (
@@ -183,6 +249,14 @@ def _decide(runtime: Runtime) -> None:
         do="Ask the model for the `json` response format instead of mending its text.",
         scope="global",
     )
+
+
+def _skills(runtime: Runtime) -> None:
+    """A skill of a lesson that was seen to work."""
+    for lesson in runtime.lessons.list():
+        if lesson.state == "active" and lesson.worked:
+            runtime.cures.make_skill(lesson.id)
+            return
 
 
 def _on_trial(runtime: Runtime, ratchet: Ratchet) -> None:
