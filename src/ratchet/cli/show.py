@@ -387,19 +387,22 @@ def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool)
 
 
 def doctor(checks: Sequence[Check]) -> None:
+    out = console()
     for check in checks:
-        if not check.ok:
-            mark = click.style("FAIL", fg="red")
-        else:
-            mark = click.style("note", fg="yellow") if check.remedy else click.style("ok  ", fg="green")
-        click.echo(f"{mark} {visible(f'{check.name}: {check.found}')}")
+        mark, colour = ("FAIL", "red") if not check.ok else ("note", "yellow") if check.remedy else ("ok  ", "green")
+        row(out, Styled(visible(f"{check.name}: {check.found}")), Styled(mark, colour).append(" ", "default"))
         if check.remedy:
-            line(f"     -> {check.remedy}")
+            row(out, Styled(visible(check.remedy)), "     -> ")
 
 
 def report(found: Report) -> None:
     out = console()
     out.print(Styled("Do the lessons help?", "bold"))
+    if not found.pooled.shown + found.pooled.withheld + found.waiting + found.not_attempted + found.held_back:
+        row(out, "Not known yet: no agent was handed a lesson.", "  ")
+        row(out, "next  ratchet install claude-code     hand them over; first with --dry-run", "  ")
+        row(out, "      ratchet backtest                what they would have saved so far", "  ")
+        return
     for said in found.lines:
         row(out, said, "  ")
     for each in found.lessons:

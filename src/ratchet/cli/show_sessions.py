@@ -41,6 +41,7 @@ def listed(page: SessionPage, *, narrowed: bool = False) -> None:
     for each in page.items:
         show.row(out, _title(each))
         show.row(out, _figures(each), "  ")
+        show.row(out, Styled(show.plain(each.id, 40).plain, "dim"), "  ")
     if page.next:
         out.print(Styled("There are more; --limit shows them, --since and --project narrow.", "dim"))
 
@@ -52,10 +53,7 @@ def _title(each: SessionSummary) -> Styled:
 
 
 def _figures(each: SessionSummary) -> Styled:
-    told = [show.plain(each.id, 40), Styled(f"last {_when(each.ended_at)}"), Styled(show.number(each.calls, "step"))]
-    line = Styled()
-    for part in told:
-        line.append(part).append("  ")
+    line = Styled(f"{_when(each.ended_at)}  {show.number(each.calls, 'step')}  ")
     line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {money(each.cost_usd)}")
     return line.append(f"  {tokens(each.tokens.total)} tokens", "dim").append(f"  {each.agent}", "dim")
 
@@ -65,6 +63,7 @@ def opened(found: SessionDetail) -> None:
     out = show.console()
     show.row(out, _title(found.summary))
     show.row(out, _figures(found.summary), "  ")
+    show.row(out, Styled(show.plain(found.summary.id, 40).plain, "dim"), "  ")
     show.row(out, show.plain(found.summary.project, 100), "  ")
     for each in found.summary.models:
         used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {money(each.cost_usd)}"
