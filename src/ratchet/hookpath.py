@@ -29,6 +29,8 @@ STDIN_LIMIT_BYTES = 64_000_000  # a larger event is read to its end and not answ
 REVIEWED_WAIT_S = 1.0  # how long a session start waits for lessons that came with the repository
 LOG_LIMIT_BYTES = 256_000
 SWEEP_EVERY_S = 60.0  # how often the histories of one project are looked at
+BY_HAND = "--by-hand"
+"""Answers as ever, and records nothing: who tries a hook is no agent that ran."""
 CLAUDE_CODE = "ratchet.integrations.clients.claude_code:ClaudeCodeClient"
 
 
@@ -40,11 +42,12 @@ def run() -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Handle one event: `EVENT [--home PATH] [--client package.module:Class]`, its JSON on standard input.
+    """Handle one event: `EVENT [--home PATH] [--client package.module:Class] [--by-hand]`, its JSON on standard input.
 
     Never raises and never prints half an answer.
     """
     event, home = "", ""
+    _recorded[:] = [BY_HAND not in arguments]
     try:
         event, home, named = _told(arguments)
         _end_in_time(event, home)
@@ -67,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _told(arguments: Sequence[str]) -> tuple[str, str, str]:
     """(event, home, client): the home given, else RATCHET_HOME, else ~/.ratchet; the client given, else Claude Code."""
-    words = list(arguments)
+    words = [each for each in arguments if each != BY_HAND]
     given = {"--home": "", "--client": ""}
     for option in given:
         if option in words[:-1]:
@@ -122,6 +125,7 @@ def _end_in_time_in_c() -> None:
 
 
 _armed: list[Callable[[], None]] = []
+_recorded = [True]
 
 
 def _no_limit() -> None:
@@ -443,7 +447,7 @@ def _appending(home: str) -> Callable[[Row], bool]:
     """Appends records to the segment that the hooks of a day share, and says whether each is on its way to disk."""
     from ratchet.recording.journal import Journal
 
-    return Journal(home, shared=True).append
+    return Journal(home, shared=True).append if _recorded[0] else bool
 
 
 def log_fault(home: str, event: str, fault: BaseException) -> None:

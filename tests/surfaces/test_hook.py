@@ -153,6 +153,19 @@ def test_a_failure_with_an_active_lesson_is_answered_with_the_fenced_advice(host
     assert len(said) <= 1000
 
 
+def test_a_hook_that_is_tried_in_a_terminal_answers_and_records_nothing(host: Host) -> None:
+    host.learn()
+    command = [sys.executable, "-m", "ratchet", "--home", str(host.home), "hook", "PostToolUseFailure"]
+    data = json.dumps(host.failure(tool_use_id="")).encode()
+    _, terminal = os.openpty()
+    for words, stderr in ([*command, "--by-hand"], subprocess.DEVNULL), (command, terminal):
+        done = subprocess.run(words, input=data, stdout=subprocess.PIPE, stderr=stderr, env=host.environ, check=True)
+        assert ADVICE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+        assert host.journalled() == []
+    subprocess.run(command, input=data, capture_output=True, env=host.environ, check=True)  # as a plugin calls it
+    assert "outcome" in {row["r"] for row in host.journalled()}
+
+
 def test_a_lesson_names_a_tool_as_the_client_that_failed_does(host: Host) -> None:
     host.learn(text="Use the Read tool first.")
     gemini = registry.client("gemini")

@@ -175,9 +175,10 @@ def hook(event: tuple[str, ...]) -> None:
     """Run an installed hook by hand.
 
     Reads EVENT (PostToolUseFailure, SessionStart, ...) as Claude Code's JSON from standard input. On any fault it says
-    nothing and ends with 0.
+    nothing and ends with 0. In a terminal, or with --by-hand, it answers and records nothing.
     """
-    from ratchet.hookpath import main
+    from ratchet.hookpath import BY_HAND, main
 
     home = click.get_current_context().find_root().obj
-    main([*event, "--home", str(home)] if home else list(event))
+    by_hand = [BY_HAND] if sys.stderr.isatty() else []  # where it is installed, its errors go nowhere
+    main([*event, *by_hand, *(["--home", str(home)] if home else [])])
