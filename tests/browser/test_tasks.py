@@ -89,7 +89,7 @@ def test_why_did_this_session_fail(person: Person, runtime: Runtime) -> None:
 
 
 def test_what_keeps_failing_in_this_project(person: Person) -> None:
-    person.click("By command", within="nav#menu")
+    person.click("What fails here", within="nav#menu")
     project = person.page.get_by_label("Project").locator("option").nth(1).inner_text()
     person.choose("Project", project)
     person.click("Show", role="button", within="main")

@@ -33,6 +33,7 @@ from starlette.testclient import TestClient
 
 from ratchet.serving.api.app import create
 from ratchet.serving.api.serving import Serving
+from ratchet.serving.api.ui.drawing import Drawn, stacked
 
 HTML = {"accept": "text/html"}
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> {{ 7*7 }}"
@@ -468,6 +469,7 @@ def test_the_home_of_the_demo_has_something_on_every_page_that_needs_no_sandbox(
     for path in (
         *("/", "/ui/sessions", "/ui/patterns", "/ui/patterns?state=muted", "/ui/fails", "/ui/fails?by=project"),
         *("/ui/cost", "/ui/lessons", "/ui/backtest", "/ui/trials", "/ui/proposals", "/ui/settings", "/ui/live"),
+        *("/ui/report", "/ui/skills", "/ui/teams"),
     ):
         page = client.get(path, headers=HTML)
         assert (page.status_code, 'class="empty"' in page.text) == (200, False), path
@@ -484,3 +486,17 @@ def test_what_comes_together_with_a_pattern_is_compared_after_its_page(runtime: 
     assert page.status_code == 200
     assert "No other agent fails at anything" in page.text
     assert client.get("/ui/patterns/nothing/together", headers=HTML).status_code == 404
+
+
+def test_a_chart_has_a_round_scale_and_what_is_drawn_fits_it() -> None:
+    counts = stacked(
+        [Drawn(label=str(n), parts={"code": n}, below=f"{n} Jan") for n in (0, 13, 7)], ["code"], "failures"
+    )
+    assert counts is not None
+    assert counts.scale == ("15", "10", "5", "0")
+    assert f'height="{100 * 13 / 15:.2f}"' in counts.drawn
+    assert counts.ticks.count("<text") == 3
+    money = stacked([Drawn(label="day", parts={"good": 6_700, "bad": 80})], ["good", "bad"], "US cents", unit=100)
+    assert money is not None
+    assert money.scale == ("80", "60", "40", "20", "0")
+    assert stacked([Drawn(label="day", parts={})], ["code"], "failures") is None
