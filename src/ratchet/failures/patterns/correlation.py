@@ -158,7 +158,7 @@ def _compare(marks: _Marks, unit: Unit) -> tuple[list[Correlation], int]:
 
 
 def _frequent(sides: Sequence[tuple[str, int]], both: int) -> list[tuple[str, int]]:
-    """What occurred often enough to come together with anything, where both agents ran."""
+    """Keep the sides that occurred often enough to come together with anything, where both agents ran."""
     return [(pattern, bits & both) for pattern, bits in sides if (bits & both).bit_count() >= LEAST_TOGETHER]
 
 

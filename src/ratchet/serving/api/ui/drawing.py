@@ -116,7 +116,7 @@ def shares(parts: Sequence[tuple[str, float]], what: str) -> Markup:
 
 
 def below(moments: Sequence[float], *, step_s: float) -> list[str]:
-    """What stands below columns that begin at these moments (UTC), as precise as their distance."""
+    """Name the columns that begin at these moments (UTC), as precisely as their distance asks."""
     long = bool(moments) and moments[-1] - moments[0] >= 86_400 * 300
     style = "%H:%M" if step_s < 3_600 * 6 else "%b %Y" if long else "%d %b"
     cut = "" if style == "%H:%M" else "0"
