@@ -194,7 +194,7 @@ def _tell(runtime: Runtime) -> None:
                 session=session,
                 project="/home/dev/shop",
                 step=step_of("Bash", {"command": command}),
-                **({"ok": True} if ok else {"error": error, "exit_code": 4}),
+                **({"ok": True} if ok else {"error": error}),
             )
 
         ran(f"pytest {file} -q", ok=False)

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.ports import Store, Where
-from ratchet.records import Json
+from ratchet.records import Json, whole_in
 
 STATISTIC = "Fisher's exact test (one-sided), Benjamini-Hochberg adjusted"
 
@@ -123,7 +123,7 @@ def _largest(store: Store) -> dict[tuple[str, str], str]:
         signature = row["signature"]
         if signature in pattern_of:
             side = pattern_of[signature], str(row["agent"])
-            counts[side] = counts.get(side, 0) + int(row["n"])  # type: ignore[arg-type]
+            counts[side] = counts.get(side, 0) + whole_in(row, "n")
             of.setdefault(side, []).append(str(signature))
     kept = nsmallest(LARGEST, counts, key=lambda side: (-counts[side], side))
     return {(signature, side[1]): side[0] for side in kept for signature in of[side]}

@@ -46,7 +46,7 @@ def sessions(
     request: Request, runtime: Operations, project: str = "", agent: str = "", sort: str = "", after: Cursor = None
 ) -> Response:
     """All sessions that fit a filter, the one that did something last first unless another order is asked for."""
-    by = next((each for each in get_args(SessionOrder) if each == sort.lstrip("-")), "last")
+    by: SessionOrder = next((each for each in get_args(SessionOrder) if each == sort.lstrip("-")), "last")
     order = Order(request, by, up=bool(sort) and not sort.startswith("-"))
     found = runtime.sessions.list(
         project=project or None, agent=agent or None, order=by, up=order.up, limit=_ROWS, cursor=after
