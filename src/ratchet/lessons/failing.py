@@ -332,6 +332,10 @@ class FailingBook:
 
         return like(self._reading(), text)
 
+    def pattern(self, pattern: str) -> Pattern:
+        """One pattern alone, under its present id. Raises NotFound."""
+        return patterned.pattern(self._reading(), pattern, now=time.time())
+
     def triage(
         self,
         pattern: str,

@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
-from ratchet.failures.patterns import patterns as patterned
 from ratchet.lessons.failing import BY, By
 from ratchet.records import Decided, text_in
 from ratchet.serving.api import looks
@@ -137,7 +136,7 @@ def together(pattern_id: str, request: Request, held: Shared) -> Response:
     """The patterns of other agents that come together with one: all are compared, which takes longer than its page."""
     runtime = held.runtime
     known = held.glance.at(runtime.store, runtime.correlations, "correlations", late=True)
-    found = patterned.pattern(runtime.store, pattern_id, now=time.time())
+    found = runtime.failing.pattern(pattern_id)
     rows = [
         (each.patterns[side], each.agents[side], each)
         for each in known
