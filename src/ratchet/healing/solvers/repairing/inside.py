@@ -11,7 +11,7 @@ import runpy
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -106,24 +106,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     )
     grounds = _grounded(server, search, choice)
     if choice.patches:
-        best, ends_s = choice.patches[0], server.cpu_s + _FORMS_CPU_S
-
-        def differs(files: Mapping[str, bytes]) -> bool:
-            said = told_of(ask(files), noisy)
-            return said != choice.answers or not any(said)
-
-        def goes_on() -> bool:
-            return server.cpu_s < ends_s and not server.out_of_time()
-
-        before_it = {path: _content(os.path.join(server.root, path)) for path in best.files}
-        open_ = max(
-            (choice.undecided(told_of(ask(files), noisy)) for files in other_constants(before_it, best.files)
-             if goes_on() and search.passes_in_form(files)),
-            default=0,
-        )  # fmt: skip
-        ends_s += _FORMS_CPU_S
-        forms, alive = counted(other_forms(before_it, best.files, wanted.seed), search.passes_in_form, differs, goes_on)
-        grounds = replace(grounds, forms=forms, alive=alive, open=open_)
+        grounds = _pinned(server, search, choice, grounds, lambda files: told_of(ask(files), noisy), wanted.seed)
     tell(
         done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
         patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
@@ -168,6 +151,32 @@ def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> 
         choice.grounds, failing=len(search.first.failing), passing=len(passing),
         cases=len({*ran} - {""}) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
+
+
+def _pinned(
+    server: ForkServer,
+    search: RepairSearch,
+    choice: PatchChoice,
+    grounds: PatchGrounds,
+    said: Callable[[Mapping[str, bytes]], list[str]],
+    seed: int,
+) -> PatchGrounds:
+    """Add how far tests pin the chosen patch down: what passes with other constants, or in another form, too."""
+    best, ends_s = choice.patches[0], server.cpu_s + _FORMS_CPU_S
+    before = {path: _content(os.path.join(server.root, path)) for path in best.files}
+
+    def differs(files: Mapping[str, bytes]) -> bool:
+        answered = said(files)
+        return answered != choice.answers or not any(answered)
+
+    def goes_on() -> bool:
+        return server.cpu_s < ends_s and not server.out_of_time()
+
+    constants = (each for each in other_constants(before, best.files) if goes_on() and search.passes_in_form(each))
+    undecided = max((choice.undecided(said(each)) for each in constants), default=0)
+    ends_s += _FORMS_CPU_S
+    forms, alive = counted(other_forms(before, best.files, seed), search.passes_in_form, differs, goes_on)
+    return replace(grounds, forms=forms, alive=alive, open=undecided)
 
 
 def _wanted(request: Mapping[str, Any]) -> Wanted:
