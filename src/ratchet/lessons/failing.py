@@ -136,6 +136,11 @@ class Failing:
         """Share of calls that worked; None where nothing ran."""
         return 1 - self.failures / self.calls if self.calls else None
 
+    @property
+    def rate_before(self) -> float | None:
+        """The same of the range before; None where nothing ran or it is not known."""
+        return 1 - self.before[1] / self.before[0] if self.before is not None and self.before[0] else None
+
 
 def failing(store: Store, within: Window) -> Failing:
     """Count what ran and what failed within a window."""
