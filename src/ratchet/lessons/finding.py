@@ -32,6 +32,7 @@ CALIBRATED = "recall"
 SOUGHT = 24  # features by which candidates are searched: the rarest, and more while few memories have these
 MET = 768  # rows that have one of them, in all, from which no more are taken: one long memory has dozens for itself
 STEPS = 3_000  # rows that have one of them, in all: what a search may cost
+SEARCHES = 4  # of one text, each by the next rarest features, while few rows are found
 CANDIDATES = 32  # ranked, out of those that a search found
 COMPARED = 8  # of these, the nearest, that are compared in full: what a search costs most
 FITS = 0.84  # how alike a text must be to count as a cause that fits
@@ -188,6 +189,27 @@ def sought(features: Iterable[str], counts: Mapping[str, int]) -> dict[str, floa
         chosen[term] = rarity(counts, term)
         met += counts[term]
     return chosen
+
+
+def gathered(
+    features: Iterable[str],
+    counts: Mapping[str, int],
+    near: Callable[[Mapping[str, float], int], Iterable[Row]],
+    limits: Sequence[int],
+) -> list[Row]:
+    """Rows that share the rarest features of a text, as `near` finds those that may be told, within each of the
+    `limits` until they are enough. Memories that may not be told are counted, too: where dozens are about one failure,
+    the rarest features are theirs alone, and what may be told of it is found by the next."""
+    found: dict[str, Row] = {}
+    left = [*features]
+    for _ in range(SEARCHES):
+        chosen = sought(left, counts)
+        for limit in limits if chosen else ():
+            found |= {str(row["id"]): row for row in near(chosen, limit)}
+            if len(found) >= CANDIDATES // 2:
+                return [*found.values()]
+        left = [each for each in left if each not in chosen]
+    return [*found.values()]
 
 
 def judged(

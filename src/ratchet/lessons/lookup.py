@@ -246,16 +246,12 @@ def _candidates(
 ) -> tuple[list[Row], set[str]]:
     """Lessons that share the rarest features of a text, and those of its signature or pattern; the latter by id."""
     from ratchet.failures.signature import sign
-    from ratchet.lessons.finding import CANDIDATES, sought
+    from ratchet.lessons.finding import CANDIDATES, gathered
 
-    chosen = sought(asked.features, spread([*asked.features, ""]))
     signatures = wire.written([sign(kind, asked.template) for kind in KINDS.split()])
     same = _read(store, _BY_SIGNATURE, (signatures,), project)
-    found: list[Row] = []
-    for limit in (CANDIDATES, CANDIDATES * _OF_OTHERS) if chosen else ():
-        found = [*near(chosen, limit)]
-        if len(found) >= CANDIDATES // 2:
-            break
+    counts = spread([*asked.features, ""])
+    found = gathered(asked.features, counts, near, (CANDIDATES, CANDIDATES * _OF_OTHERS))
     return list({str(row["id"]): row for row in (*same, *found)}.values()), {str(row["id"]) for row in same}
 
 

@@ -30,9 +30,9 @@ from ratchet.lessons.finding import (
     Judged,
     Sought,
     foremost,
+    gathered,
     judged,
     quoted_names,
-    sought,
 )
 from ratchet.lessons.grounding import answers, restates
 from ratchet.lessons.lessons import STATES
@@ -270,11 +270,16 @@ def candidates(
     pattern = (store.get("signatures", signature) or {}).get("pattern")
     sibling = store.find("lessons", {**where, "pattern": pattern}).rows if pattern else []
     wanted = CANDIDATES if project is None else CANDIDATES * _OF_OTHERS
-    chosen = sought(asked.features, store.spread("lessons", [*asked.features, ""]))
-    near = [row for row in store.match("lessons", chosen, where, limit=wanted) if row.get("rule") != "edit"]
+
+    def near(weights: Mapping[str, float], limit: int) -> list[Row]:
+        found = store.match("lessons", weights, where, limit=limit)
+        told = [row for row in found if row.get("rule") != "edit"]
+        return _shown(told, project, text, restating=restating)
+
+    counts = store.spread("lessons", [*asked.features, ""])
+    likest = gathered(asked.features, counts, near, (wanted,))[:CANDIDATES]
     same: dict[str, Match] = {str(row["id"]): "pattern" for row in sibling}
     same |= {str(row["id"]): "exact" for row in exact}
-    likest = _shown(near, project, text, restating=restating)[:CANDIDATES]
     rows = {str(row["id"]): row for row in (*exact, *sibling, *likest)}
     return _shown(rows.values(), project, text, restating=restating), same
 
