@@ -72,6 +72,7 @@ LEAN = {
     "lessons.exposure",
     "lessons.fence",
     "lessons.finding",
+    "lessons.gitfiles",
     "lessons.grounding",
     "lessons.lookup",
     "lessons.passages",

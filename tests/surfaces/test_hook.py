@@ -510,7 +510,10 @@ def test_a_clone_with_the_same_remote_is_told_what_its_project_learnt(host: Host
         subprocess.run(["git", *words], cwd=clone, check=True, capture_output=True)
     tree = clone.parent / "shop-worktrees" / "fix"
     tree.mkdir(parents=True)
-    (tree / ".git").write_text(f"gitdir: {clone}/.git/worktrees/fix\n")
+    own = clone / ".git" / "worktrees" / "fix"
+    own.mkdir(parents=True)
+    (own / "gitdir").write_text(f"{tree}/.git\n")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
     step = {"command": "golangci-lint run --out-format x"}
     event = host.failure(cwd=str((clone / inside).resolve()), tool_input=step)
     assert "has no `--out-format`" in host.said("PreToolUse", event)

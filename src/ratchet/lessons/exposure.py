@@ -243,8 +243,8 @@ def tokens_of(lesson: Row) -> int:
 
 def concerns(lesson: Row, project: str) -> bool:
     """Tell whether a lesson may be shown in a project: global ones, those learnt in this folder, above it (the
-    project's root) or below it (an agent changes its directory), and in another worktree of the same repository. A
-    folder as high as a home is nobody's project."""
+    project's root) or below it (an agent changes its directory), but in no other repository, and in another worktree of
+    the same one. A folder as high as a home is nobody's project."""
     if lesson.get("scope") == "global":
         spoken = lesson.get("generic")  # projects whose own evidence decides
         return not isinstance(spoken, list) or project_name(project) not in spoken
@@ -261,13 +261,15 @@ def vouched(lesson: Row) -> bool:
 
 
 def _same_project(known: str, project: str) -> bool:
-    return _nested(known, project) or (bool(repository_of(known)) and repository_of(known) == repository_of(project))
+    one, other = repository_of(known), repository_of(project)
+    return one == other if one and other else _nested(known, project)
 
 
 def project_name(folder: str) -> str:
     """The name under which the evidence of a folder counts: its repository's remote, so that worktrees, subfolders and
     clones share it and a fork does not; else the repository's main folder; else the folder itself. A clone of a
-    repository on this machine counts as that one."""
+    repository on this machine counts as that one. A folder names another place only where that one agrees: what lies in
+    it may be a stranger's."""
     repository = repository_of(folder)
     if repository:
         return remote_of(repository) or repository
@@ -295,27 +297,37 @@ def _beside_worktrees(folder: str) -> str:
 def remote_of(repository: str) -> str:
     """The name of what a repository's remote `origin` holds: its address without protocol, user and ending; the project
     of the folder that it is a clone of; "" where it has no remote."""
+    from ratchet.lessons.gitfiles import origin_of
+
     seen = [repository]  # clones of each other name nothing else
-    while url := _origin(repository):
+    while (url := origin_of(repository)) and len(seen) < _CLONES:
         if not _is_path(url):
-            return ids.address_of(url)
-        cloned = os.path.normpath(os.path.join(repository, url.removeprefix("file://")))
-        repository = repository_of(cloned) or folder_name(cloned)
-        if repository in seen:
+            address = ids.address_of(url)
+            if address[:1] in ("", "/"):  # no host: the name of a folder here, which none but a path means
+                break
+            return address
+        repository = _cloned(repository, url)
+        if not repository or repository in seen:
             break
         seen.append(repository)
-    return repository if len(seen) > 1 else ""
+    return seen[-1] if len(seen) > 1 else ""
 
 
-def _origin(repository: str) -> str:
-    """The URL of the remote `origin`, as it was written."""
-    for config in (os.path.join(repository, ".git", "config"), os.path.join(repository, "config")):
-        try:
-            section = small_text(config, 65_536).partition('[remote "origin"]')[2].partition("\n[")[0]
-        except (OSError, ValueError):
-            continue
-        found = (line.strip().partition("=") for line in section.split("\n"))
-        return next((value.strip() for name, _, value in found if name.strip() == "url"), "")
+_CLONES = 16  # of clones of clones
+
+
+def _cloned(repository: str, url: str) -> str:
+    """The repository whose top a path names, "" where it names none, as one that is gone or only lies in another."""
+    path = url.removeprefix("file://")
+    if path != url and "%" in path:
+        from urllib.parse import unquote
+
+        path = unquote(path)
+    path = os.path.normpath(os.path.join(repository, path)).removesuffix("/.git")
+    for top in (path, f"{path}.git"):
+        found = repository_of(top)
+        if found and (found == top or os.path.lexists(os.path.join(top, ".git"))):
+            return found
     return ""
 
 
@@ -329,7 +341,7 @@ _repositories: dict[str, str] = {}  # folder -> its repository: many lessons sha
 
 def repository_of(folder: str) -> str:
     """The main folder of the git repository that a folder or worktree belongs to, "" where there is none; the folder of
-    its objects where that is elsewhere (bare, a submodule). Reads at most one small file, and runs no git."""
+    its objects where that is elsewhere (bare, a submodule). Reads few small files, and runs no git."""
     known = _repositories.get(folder)
     if known is None:
         try:
@@ -341,25 +353,19 @@ def repository_of(folder: str) -> str:
 
 
 def _found_repository(folder: str) -> str:
-    here = os.path.normpath(folder) if os.path.isabs(folder) else ""
+    here, bare = os.path.normpath(folder) if os.path.isabs(folder) else "", ""
     while here and here != os.path.dirname(here):
         mark = os.path.join(here, ".git")
         if os.path.isdir(mark):
             return here
-        if os.path.isfile(mark):
-            return _common(os.path.normpath(os.path.join(here, small_text(mark, 4096).removeprefix("gitdir:").strip())))
-        if os.path.isfile(os.path.join(here, "HEAD")) and os.path.isdir(os.path.join(here, "objects")):
-            return here
+        if os.path.lexists(mark):
+            from ratchet.lessons.gitfiles import repository_by
+
+            return repository_by(here, mark)
+        if not bare and os.path.isfile(os.path.join(here, "HEAD")) and os.path.isdir(os.path.join(here, "objects")):
+            bare = here  # unless a repository above carries it as plain files
         here = os.path.dirname(here)
-    return ""
-
-
-def _common(git: str) -> str:
-    """The repository of a folder in which git keeps one worktree, or of one that keeps all."""
-    main, found, name = git.rpartition("/worktrees/")
-    if found and "/" not in name and (main.endswith("/.git") or os.path.isfile(os.path.join(main, "HEAD"))):
-        git = main
-    return git.removesuffix("/.git")
+    return bare
 
 
 def _nested(one: str, other: str) -> bool:
@@ -379,8 +385,13 @@ def settled_text(path: str, text: str) -> str:
 
 def small_text(path: str, limit_bytes: int = 200) -> str:
     """The stripped text of one of our small files. (Not `open`: a text file loads a codec.)"""
+    return small_bytes(path, limit_bytes).decode("utf-8", "replace").strip("\n")
+
+
+def small_bytes(path: str, limit_bytes: int) -> bytes:
+    """The first bytes of a file. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))  # a pipe is not waited for
     try:
-        return os.read(descriptor, limit_bytes).decode("utf-8", "replace").strip("\n")
+        return os.read(descriptor, limit_bytes)
     finally:
         os.close(descriptor)

@@ -11,12 +11,16 @@ from ratchet.records import Row
 
 def repository(folder: Path) -> Path:
     (folder / ".git" / "worktrees").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     return folder
 
 
 def worktree(folder: Path, main: Path) -> Path:
     folder.mkdir(parents=True)
-    (folder / ".git").write_text(f"gitdir: {main}/.git/worktrees/{folder.name}\n")
+    own = main / ".git" / "worktrees" / folder.name
+    own.mkdir()
+    (own / "gitdir").write_text(f"{folder}/.git\n")
+    (folder / ".git").write_text(f"gitdir: {own}\n")
     return folder
 
 
@@ -74,9 +78,9 @@ def test_clones_and_worktrees_of_a_repository_without_a_remote_are_one_project(t
     assert {project_name(str(tmp_path / each)) for each in ("apart", "apart-too")} == {str(tmp_path / "objects")}
 
 
-def test_clones_that_name_each_other_and_one_that_is_gone_have_a_name(tmp_path: Path) -> None:
+def test_clones_that_name_each_other_and_one_whose_origin_is_gone_have_a_name(tmp_path: Path) -> None:
     for name, origin in (("one", "../two"), ("two", "../one"), ("left", "/gone/Shop")):
         config = repository(tmp_path / name) / ".git" / "config"
         config.write_text(f'[remote "origin"]\n\turl = {origin}\n')
     assert project_name(str(tmp_path / "one")) in {str(tmp_path / "one"), str(tmp_path / "two")}
-    assert project_name(str(tmp_path / "left")) == "/gone/Shop"
+    assert project_name(str(tmp_path / "left")) == str(tmp_path / "left")
