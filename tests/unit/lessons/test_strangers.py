@@ -12,6 +12,7 @@ import pytest
 
 from ratchet.lessons import exposure
 from ratchet.lessons.exposure import concerns, project_name, repository_of
+from ratchet.records import Row
 
 SECRET = "https://example.test/me/secret.git"
 NAMED = "example.test/me/secret"
@@ -192,7 +193,7 @@ def test_what_a_stranger_wrote_names_only_itself(mine: Path, unpacked: Path, lay
     here = layout(unpacked, str(mine / place))
     name = project_name(str(here))
     assert Path(name).is_relative_to(unpacked), name
-    learnt = {"scope": "project", "projects": [str(here)], "project": name}
+    learnt: Row = {"scope": "project", "projects": [str(here)], "project": name}
     for each in ("plain", "remote", "fix", "tree", "apart", "bare.git", "plain/inner"):
         assert not concerns(learnt, str(mine / each)), each
         assert not concerns({"scope": "project", "projects": [str(mine / each)], "project": NAMED}, str(here)), each
