@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -393,3 +394,53 @@ def test_one_mistake_in_three_places_is_mended_in_all_of_them(sandbox: Sandbox, 
     files = {"prog.py": program, "test_prog.py": tests}
     found = searched(sandbox, written(tmp_path / "p", files), candidates=1_500, choice=0)
     assert files_of(found.patches[0])["prog.py"] == program.replace("row[at]", "rows[at]").encode()
+
+
+def weighed(sandbox: Sandbox, folder: Path, name: str, text: str, seed: int = 0) -> str:
+    found = searched(sandbox, folder, candidates=0, given={name: text.encode()}, seed=seed)
+    assert found.patches, found.problem
+    return doubts(found, found.patches[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_table_of_what_tests_want_is_doubtful_and_the_rule_is_sure(
+    sandbox: Sandbox, tmp_path: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    factor = draw.randint(2, 9)
+    rule, fault = f"a * {factor} - b", f"b * {factor} - a"
+    right, old = (f"def f(a, b):\n    return {each}\n" for each in (rule, fault))
+    pairs = [tuple(draw.sample(range(11, 60), 2)) for _ in range(3)] + [(each, each) for each in (0, 1, 7)]
+    asked = {(a, b): a * factor - b for a, b in pairs}
+    failing = {(a, b): each for (a, b), each in asked.items() if a != b}
+    tests = "".join(f"\n\ndef test_{at}():\n    assert f{k} == {v}\n" for at, (k, v) in enumerate(asked.items()))
+    folder = written(tmp_path / "p", {"rule.py": old, "test_rule.py": "from rule import f\n" + tests})
+    table = f"def f(a, b):\n    known = {failing}\n    return known.get((a, b), {fault})\n"
+    ladder = "".join(f"    if a == {a}:\n        return {each}\n" for (a, _), each in failing.items())
+    assert weighed(sandbox, folder, "rule.py", right, seed) == ""
+    assert "spell out" in weighed(sandbox, folder, "rule.py", table, seed)
+    assert "spell out" in weighed(sandbox, folder, "rule.py", f"def f(a, b):\n{ladder}    return {fault}\n", seed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_one_failing_test_alone_asks_for_is_doubtful_whatever_the_seed(
+    sandbox: Sandbox, tmp_path: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    base, each, more = draw.randint(2, 9), draw.randint(2, 4), draw.randint(5, 20)
+    source = f"def cost(n, fast):\n    k = {base} + n * {each}\n    if fast:\n        k = k + {more}\n    return k\n"
+    asked = {f"{n}, False": base + n * each for n in range(5)} | {f"{more}, True": 2 * (base + more * each)}
+    tests = "".join(f"\n\ndef test_{at}():\n    assert cost({k}) == {v}\n" for at, (k, v) in enumerate(asked.items()))
+    text = f"from cost import cost\n{tests}"
+    folder = written(tmp_path / "p", {"cost.py": source, "test_cost.py": text})
+    assert "only 1 test" in weighed(sandbox, folder, "cost.py", source.replace(f"k + {more}", "k * 2"), seed)
+
+
+def test_tests_that_run_a_line_only_at_import_do_not_speak_of_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    source = "def lines(items, pretty=False, end='x'):\n    return end.join(items) if pretty else ''.join(items)\n"
+    tests = "from lines import lines\n\n\ndef test_pretty():\n    assert lines(['a'] * 2, True) == 'aa'\n"
+    tests += "".join(f"\n\ndef test_{at}():\n    assert lines(['b'] * {at}) == 'b' * {at}\n" for at in range(6))
+    folder = written(tmp_path / "p", {"lines.py": source, "test_lines.py": tests})
+    found = searched(sandbox, folder, candidates=0, given={"lines.py": source.replace("end='x'", "end=''").encode()})
+    assert found.grounds.passing == 0
+    assert "only" in doubts(found, found.patches[0])

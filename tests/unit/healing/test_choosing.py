@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import Input, answers, asked, noise, telling, told_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
-from ratchet.healing.solvers.repairing.pinning import counted, other_constants, other_forms
+from ratchet.healing.solvers.repairing.pinning import (
+    by_heart,
+    counted,
+    literals_brought,
+    other_constants,
+    other_forms,
+)
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
 
@@ -191,8 +197,11 @@ def test_calls_and_examples_tell_as_tests_do() -> None:
 
 
 def test_one_test_is_enough_where_hardly_any_other_form_of_the_lines_passes() -> None:
-    one = PatchGrounds(failing=1, inputs=60, kept=20, forms=40, alive=1)
+    one = PatchGrounds(failing=1, passing=1, inputs=60, kept=20, forms=40, alive=1)
     assert not [*one.doubts(["comparison"])]
+    alone = replace(one, passing=0)
+    assert any("only 1 test" in each for each in alone.doubts(["comparison"])), "it was made to fit that one"
+    assert not [*replace(alone, cases=3).doubts(["comparison"])]
     assert [*one.doubts(["extension"])], "a case of its own is pinned by its own test"
     assert [*replace(one, forms=8).doubts(["comparison"])]
     loose = replace(one, alive=9, failing=9, passing=9)
@@ -229,6 +238,35 @@ def test_another_constant_that_passes_as_well_is_a_doubt() -> None:
     grounds = replace(best.grounds, failing=9, passing=9)
     assert not [*grounds.doubts(["comparison"])]
     assert any("another constant" in each for each in replace(grounds, open=other).doubts(["comparison"]))
+
+
+def test_what_is_spelt_out_has_as_many_literals_as_calls() -> None:
+    assert by_heart([{0, 1}, {2, 3}, {4, 5}]) == 3
+    assert by_heart([{0}, {1}, set()]) == 2
+    assert by_heart([{0, 1}]) == 1
+    assert by_heart([{0}]) == 0, "a limit that a test stands on"
+    assert by_heart([{0}, {0}, {0}]) == 0, "a rule with a number"
+    assert by_heart([{0, 1}, set(), set()]) == by_heart([]) == 0
+    assert any("spell out" in each for each in PatchGrounds(failing=3, passing=9, by_heart=3).doubts(["rewriting"]))
+
+
+def test_only_literals_that_a_patch_brings_are_its_own() -> None:
+    before = {"f.py": b"def f(n):\n    return n * 7 + 9\n"}
+    after = {"f.py": b"def f(n):\n    return 7 if n == 5 else n * 7 + 1 - 0 + len('')\n"}
+    assert {*literals_brought(before, after)} == {7, 5}
+    assert literals_brought(after, before) == [9]
+
+
+def test_where_no_input_changes_but_those_of_tests_nothing_general_was_mended() -> None:
+    inputs = [Input("m", "f", str(at), 0) for at in range(3)] + [Input("m", "f", "", at) for at in range(1, 31)]
+    before = ["i:1"] * 33
+
+    def counted_in(told: list[str]) -> int:
+        return chosen([patch("one")], lambda each: told if each else before, (), inputs).grounds.by_heart
+
+    assert counted_in(["i:2", "i:3", "i:4", *before[3:]]) == 3
+    assert counted_in(["i:2", "i:3", "i:4", "i:5", *before[4:]]) == 0
+    assert counted_in(["i:2", *before[1:]]) == 0, "one value alone may be out of the ordinary"
 
 
 def test_forms_that_answer_alike_say_nothing() -> None:

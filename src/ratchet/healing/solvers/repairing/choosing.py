@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from .differing import NOTHING, RAISED, REFUSED, Input, type_of, value_of
-from .grounds import APART, DOUBTFUL, PatchGrounds
+from .grounds import APART, DOUBTFUL, FEW_INPUTS, PatchGrounds
 from .wanted import Patch
 
 _ALIKE = 0.95  # share of answers that two patches must have in common to count as the same program
@@ -40,8 +40,18 @@ class _Look:
             kept=sum(old == new for old, new in pairs),
             healthy=len(healthy),
             turned=sum(old != new for old, new in healthy),
+            by_heart=self._alone(answers),
             raising=sum(_raises(new, self.wanted) and not old.startswith(RAISED) for old, new in pairs),
         )
+
+    def _alone(self, answers: Sequence[str]) -> int:
+        """Count the calls by failing tests that are answered otherwise, where there are several and no other input near
+        them is: nothing general was mended."""
+        rows = [*zip(self.inputs, self.before, answers, strict=False)]
+        near = [(each.exact, old != new) for each, old, new in rows if old and new and not each.healthy]
+        others = [differs for exact, differs in near if not exact]
+        calls = sum(exact and differs for exact, differs in near)
+        return calls if calls > 1 and len(others) >= FEW_INPUTS and not any(others) else 0
 
     def is_possible(self, answers: Sequence[str], best: PatchGrounds) -> bool:
         """Tell whether a patch is no worse than the best one where the program is known to be right: it neither turns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dis
 import hashlib
 import importlib
@@ -14,7 +15,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -31,7 +32,7 @@ CPU_S = 2.0  # for all of them
 _EACH_CPU_S, _EACH_S = 0.05, 0.5
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # it says nothing: two runs have two of them
 _DIGITS = re.compile(r"\d+")
-_OBJECTS = 100
+_OBJECTS, _LEAVES = 100, 1_000
 _LONG = 200  # items of an iterator, characters of a text that are compared
 
 Place = tuple[str, int]
@@ -138,6 +139,38 @@ def answers(inputs: Sequence[Input], known: Vocabulary) -> Callable[[], object]:
     return lambda: _each(lambda one: _answer(one, known), inputs, CPU_S, ("", ""))
 
 
+def spelling(inputs: Sequence[Input], literals: Sequence[object]) -> Callable[[], object]:
+    """A function for a child: of each input, the numbers of the literals that it gives or that the answer holds."""
+
+    def held(one: Input) -> list[int]:
+        found: set[tuple[type, object]] = set()
+        with contextlib.suppress(Exception, SystemExit):  # of what it raises, nothing is told
+            called, call = _call(one, Vocabulary())
+            found |= _leaves([call.given, call.named])
+            with _in_time():
+                found |= _leaves(_value(called, call))
+        return [at for at, each in enumerate(literals) if (type(each), each) in found]
+
+    return lambda: _each(held, inputs, CPU_S, [])
+
+
+def _leaves(value: Any) -> set[tuple[type, object]]:
+    """The numbers and texts in a value, each with its type."""
+    found: set[tuple[type, object]] = set()
+    stack, left = [value], _LEAVES
+    while stack and left:
+        each, left = stack.pop(), left - 1
+        if isinstance(each, str | bytes | int | float):
+            found.add((type(each), each))
+        elif isinstance(each, list | tuple | set | frozenset):
+            stack += each
+        elif isinstance(each, dict):
+            stack += [*each, *each.values()]
+        elif not isinstance(each, type):
+            stack += getattr(each, "__dict__", {}).values()
+    return found
+
+
 def _each(function: Callable[[Input], object], inputs: Sequence[Input], cpu_s: float, none: object) -> list[object]:
     """Call a function with each input as long as there is time; `none` stands for the others. One may not take long: by
     the CPU, and by the clock for what sleeps."""
@@ -171,14 +204,11 @@ def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
         called, call = _call(one, known)
     except Exception:  # noqa: BLE001  (then this input says nothing of any patch)
         return "", ""
-    signal.setitimer(signal.ITIMER_VIRTUAL, _EACH_CPU_S)
-    signal.setitimer(signal.ITIMER_REAL, _EACH_S)
     try:
-        value = called(*call.given, **call.named)
-        if hasattr(value, "__next__"):
-            value = list(itertools.islice(value, _LONG))
-        said, after = (_ADDRESS.sub(" at 0x", _shown(each)) for each in (value, [call.given, call.named]))
-        said, after = said[:10_000], after[:2_000]
+        with _in_time():
+            value = _value(called, call)
+            said, after = (_ADDRESS.sub(" at 0x", _shown(each)) for each in (value, [call.given, call.named]))
+            said, after = said[:10_000], after[:2_000]
     except _Late:
         return RAISED + "late", RAISED + "late"
     except _Slept:  # a busy machine does that, too
@@ -186,12 +216,25 @@ def _answer(one: Input, known: Vocabulary) -> tuple[str, str]:
     except BaseException as error:  # noqa: BLE001  (what a patch raises is its answer)
         raised = (REFUSED if _is_on_purpose(error) else RAISED) + type(error).__name__
         return raised, raised
-    finally:
-        for timer in (signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
-            signal.setitimer(timer, 0)
     kind = type(value).__name__
     loose = (_DIGITS.sub("0", each) for each in (said, after))
     return f"{kind}:{_hash(said)}.{_hash(after)}", f"{kind}:{'.'.join(map(_hash, loose))}"
+
+
+@contextlib.contextmanager
+def _in_time() -> Iterator[None]:
+    signal.setitimer(signal.ITIMER_VIRTUAL, _EACH_CPU_S)
+    signal.setitimer(signal.ITIMER_REAL, _EACH_S)
+    try:
+        yield
+    finally:
+        for timer in (signal.ITIMER_VIRTUAL, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
+
+
+def _value(called: Callable[..., Any], call: Arguments) -> Any:
+    value = called(*call.given, **call.named)
+    return list(itertools.islice(value, _LONG)) if hasattr(value, "__next__") else value
 
 
 def _is_on_purpose(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ _TURNED = 0.2  # of the inputs near those of healthy tests, which a further case
 _KEPT = 0.9
 # Tests that must be able to tell: more of them where the patch changes more than the answers that they complain of.
 _FEW_TESTS, _FEW_OF_MANY = 3, 5
-_FEW_INPUTS = 20
+FEW_INPUTS = 20
 # Other forms of the changed lines that pass, too: of right patches of real bugs 0 to 17 in 100 did, mostly 0 to 4; of
 # wrong ones that had passed 11 to 36 (`benchmarks/realbugs.py`, `benchmarks/quixbugs.py`).
 _FEW_FORMS, _PINNED, _LOOSE = 20, 0.05, 0.2
@@ -36,7 +36,7 @@ class PatchGrounds:
     failing: int = 0
     """Tests that failed before."""
     passing: int = 0
-    """Tests that passed before and run what it changes."""
+    """Tests that passed before and run what it changes; where all do at import, those that feel another form."""
     cases: int = 0
     """Different calls by these tests that run what it changes."""
     shown: int = 0
@@ -69,6 +69,8 @@ class PatchGrounds:
     """Patches that pass and answer otherwise."""
     allies: int = 0
     """Other patches that pass and answer alike."""
+    by_heart: int = 0
+    """Calls by failing tests that it answers by what these themselves say, and hardly more than these."""
     strange: int = 0
     """Answers of a type that their function never returned before."""
     asked: int = 0
@@ -78,7 +80,7 @@ class PatchGrounds:
 
     def doubts(self, families: Sequence[str]) -> Iterator[str]:
         """Reasons to look twice at a patch of these families of edits, each with what to do; none: it is sure."""
-        if self.asked >= _FEW_INPUTS:
+        if self.asked >= FEW_INPUTS:
             if self.contradicted > _CONTRADICTIONS * self.asked:
                 differs = f"{self.contradicted} of {self.asked} inputs"
                 yield f"the donors agree on another answer for {differs} (look at both)"
@@ -86,6 +88,9 @@ class PatchGrounds:
         if self.broken:
             gone = _count(self.broken, "example")
             yield f"{gone} in the program's own texts come out otherwise (look which is right)"
+        if self.by_heart:
+            calls = f"{_count(self.by_heart, 'call')} that failing tests make"
+            yield f"it answers {calls} by what these spell out (write a test with other values, and run again)"
         yield from self._many(families)
         if self._is_loose():
             loose = f"{self.alive} of {self.forms} other forms of these lines pass as well"
@@ -131,35 +136,41 @@ class PatchGrounds:
 
     def _few(self) -> Iterator[str]:
         """Say where too little can tell. A test that calls what is changed in many ways can as many can."""
-        telling = max(self.failing + self.passing, self.cases) + self.shown
+        telling = self._telling()
         few = f"only {_count(telling, 'test, call or example', 'tests, calls or examples')} can tell"
         if telling < _FEW_TESTS:
             yield f"{few} (write one more of what it changes, and run again)"
-        elif not self.passing and self.inputs < _FEW_INPUTS and telling < _FEW_OF_MANY:
+        elif not self.passing and self.inputs < FEW_INPUTS and telling < _FEW_OF_MANY:
             near = f"only {_count(self.inputs, 'input')} near theirs had an answer"
             yield f"no test that passed runs it, and {near} (write a test of what works there, and run again)"
         elif telling < _FEW_OF_MANY and not self._stays():
             changed = f"{self.inputs - self.kept} of {self.inputs} answers near those of tests"
             yield f"{few}, and it changes {changed} (write a test of what is to stay, and run again)"
 
+    def _telling(self) -> int:
+        return max(self.failing + self.passing, self.cases) + self.shown
+
     def _is_loose(self) -> bool:
         """Tell whether many other forms of what it changes pass, too."""
         return self.forms >= _FEW_FORMS and self.alive > _LOOSE * self.forms
 
     def _is_pinned(self, families: Sequence[str]) -> bool:
-        """Tell whether hardly any other form of what it changes passes. A case set apart is pinned by its own test."""
-        special = APART.intersection(families)
-        return not special and self.forms >= _FEW_FORMS and self.alive <= _PINNED * self.forms
+        """Tell whether hardly any other form of what it changes passes. A case set apart is pinned by its own test; and
+        what was made to fit one or two failing ones, where none passed, fits no better for that: each other form has to
+        fit the same, and many programs would."""
+        if APART.intersection(families) or (not self.passing and self._telling() < _FEW_TESTS):
+            return False
+        return self.forms >= _FEW_FORMS and self.alive <= _PINNED * self.forms
 
     def _keeps(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other answer changes, though no new case is set apart for that."""
         special = APART.intersection(families)
-        return self.passing > 0 and not special and self.inputs >= _FEW_INPUTS and self._stays()
+        return self.passing > 0 and not special and self.inputs >= FEW_INPUTS and self._stays()
 
     def _stays(self) -> bool:
         """Tell whether hardly any answer changes: near tests that passed, where there are enough of these, since what
         is near the failing ones is to change."""
-        if self.healthy >= _FEW_INPUTS:
+        if self.healthy >= FEW_INPUTS:
             return self.turned <= (1 - _KEPT) * self.healthy
         return self.kept >= _KEPT * self.inputs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import itertools
 import json
 import os
 import re
@@ -16,11 +17,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from .choosing import PatchChoice, agreed, chosen, told
-from .differing import CPU_S, Input, answers, asked, noise, running, telling, told_of
+from .differing import CPU_S, Input, answers, asked, noise, running, spelling, telling, told_of
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
-from .pinning import counted, other_constants, other_forms
+from .pinning import by_heart, counted, literals_brought, other_constants, other_forms
 from .recollection import Remembered
 from .search import RepairSearch
 from .server import ForkServer
@@ -32,6 +33,7 @@ from .wanted import Patch, Wanted
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
 _FORMS_CPU_S = 5.0  # for other forms of a patch's lines
+_FELT = 8  # of these, which tell what tests that pass feel of a line that all run at import
 _COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.
@@ -143,14 +145,30 @@ def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> 
     places, passing = search.places_of(best), search.passing(best)
     traced = server.whole(best.files, trace=True)
     calls = [each for each in calls_in(traced.trace) if each["test"] in passing | search.first.failing]
-    every = {(each["module"], each["function"], each["arguments"]) for each in [*calls, *search.healthy([best])]}
-    inputs = [Input(*each, seed=0) for each in sorted(every)]
+    keys = [(each["module"], each["function"], each["arguments"]) for each in [*calls, *search.healthy([best])]]
+    inputs = [Input(*each, seed=0) for each in sorted({*keys})]
     ran = server.call({}, running(inputs, Vocabulary(), places), seconds=2 * CPU_S)  # the places are of the old text
     kept, mended, broken = search.examples(best)
+    failing = {key for each, key in zip(calls, keys, strict=False) if each["test"] in search.first.failing}
+    named = choice.grounds.by_heart or _by_heart(server, best, [Input(*each, seed=0) for each in sorted(failing)])
     return replace(
-        choice.grounds, failing=len(search.first.failing), passing=len(passing),
+        choice.grounds, by_heart=named, failing=len(search.first.failing), passing=len(passing),
         cases=len({*ran} - {""}) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
+
+
+def _by_heart(server: ForkServer, patch: Patch, inputs: Sequence[Input]) -> int:
+    """Count the calls of failing tests that a patch spells out, of those that it answers otherwise than before."""
+    before = {path: _content(os.path.join(server.root, path)) for path in patch.files}
+    literals = literals_brought(before, patch.files)
+    if not literals:
+        return 0
+    old, new = (
+        told_of(server.call(files, answers(inputs, Vocabulary()), seconds=2 * CPU_S), ()) for files in ({}, patch.files)
+    )
+    mended = [each for each, one, other in zip(inputs, old, new, strict=False) if one != other]
+    said = server.call(patch.files, spelling(mended, literals), seconds=2 * CPU_S)
+    return by_heart(said) if isinstance(said, list) else 0
 
 
 def _pinned(
@@ -176,6 +194,11 @@ def _pinned(
     undecided = max((choice.undecided(said(each)) for each in constants), default=0)
     ends_s += _FORMS_CPU_S
     forms, alive = counted(other_forms(before, best.files, seed), search.passes_in_form, differs, goes_on)
+    if search.localiser.at_import(search.places_of(best)):
+        ends_s += _FORMS_CPU_S
+        some = itertools.islice(itertools.takewhile(lambda _: goes_on(), other_forms(before, best.files, seed)), _FELT)
+        felt = {test for files in some for test in server.whole(files).failing & search.first.passing}
+        grounds = replace(grounds, passing=len(felt), cases=0)
     return replace(grounds, forms=forms, alive=alive, open=undecided)
 
 

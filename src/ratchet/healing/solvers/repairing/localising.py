@@ -83,9 +83,13 @@ class Localiser:
         """Those of them that run one of some lines; all of them where one is run at import."""
         return self.beside & self.running(places)
 
+    def at_import(self, places: Collection[Place]) -> bool:
+        """Tell whether one of some lines is run at import: that a test runs it says nothing then."""
+        return any(line in self._imported.get(path, ()) for path, line in places)
+
     def running(self, places: Collection[Place]) -> frozenset[str]:
         """Tests, of the check or beside it, that run one of some lines; all of them where one is run at import."""
-        if any(line in self._imported.get(path, ()) for path, line in places):
+        if self.at_import(places):
             return frozenset(self._ran)
         return frozenset(
             name for name, ran in self._ran.items() if any(line in ran.get(path, ()) for path, line in places)

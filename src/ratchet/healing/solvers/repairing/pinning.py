@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import difflib
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from .grounds import CASES
@@ -73,6 +74,29 @@ def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> 
                     for edit in edits_at(program, node, (node.lineno, node.lineno), set()):
                         if edit.family in ("constant", "off_by_one"):
                             yield {**after, path: program.encoded((edit,))}
+
+
+def literals_brought(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[object]:
+    """The different numbers and texts that a patch writes oftener than they were there, but for those that any code
+    holds: 0, 1, and what is empty."""
+    old, new = (Counter(key for text in files.values() for key in _literals(text)) for files in (before, after))
+    return [value for _, value in new - old]
+
+
+def _literals(text: bytes) -> Iterator[tuple[type, object]]:
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str | bytes | int | float) and value and value != 1:
+            yield type(value), value
+
+
+def by_heart(spelt: Sequence[Collection[int]]) -> int:
+    """Count the calls that a patch spells out, where it does so for most of those that it mends: it has as many
+    literals of theirs (by number, for each call) as there are such calls, or the input and the answer of the only one.
+    A rule that is mended needs fewer."""
+    named = [each for each in spelt if each]
+    most = 2 * len(named) > len(spelt)
+    return len(named) if most and len({at for each in named for at in each}) >= max(2, len(named)) else 0
 
 
 def changed_lines(before: bytes, after: bytes) -> set[int]:
