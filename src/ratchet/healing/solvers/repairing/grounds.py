@@ -18,7 +18,7 @@ _WHOLE = frozenset({"rewriting", "guarding"})  # of a patch that no search made:
 _TURNED = 0.2  # of the inputs near those of healthy tests, which a further case may answer otherwise
 _KEPT = 0.9
 # Tests that must be able to tell: more of them where the patch changes more than the answers that they complain of.
-_FEW_TESTS, _FEW_OF_MANY = 3, 5
+_SEVERAL, _FEW_TESTS, _FEW_OF_MANY = 2, 3, 5
 FEW_INPUTS = 20
 # Other forms of the changed lines that pass, too: of right patches of real bugs 0 to 17 in 100 did, mostly 0 to 4; of
 # wrong ones that had passed 11 to 36 (`benchmarks/realbugs.py`, `benchmarks/quixbugs.py`).
@@ -156,9 +156,8 @@ class PatchGrounds:
 
     def _is_pinned(self, families: Sequence[str]) -> bool:
         """Tell whether hardly any other form of what it changes passes. A case set apart is pinned by its own test; and
-        what was made to fit one or two failing ones, where none passed, fits no better for that: each other form has to
-        fit the same, and many programs would."""
-        if APART.intersection(families) or (not self.passing and self._telling() < _FEW_TESTS):
+        what was made to fit one call fits no better for that: other forms do not, but many other programs would."""
+        if APART.intersection(families) or self._telling() < _SEVERAL:
             return False
         return self.forms >= _FEW_FORMS and self.alive <= _PINNED * self.forms
 
