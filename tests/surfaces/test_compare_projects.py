@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -264,6 +265,30 @@ def test_a_gap_becomes_a_plan_with_a_check_that_names_it(projects: Path) -> None
     written = write_plans(table, projects / "plans", program="mine", limit=2)
     assert len(written) == 2
     assert all(plan_of(path.read_text()).steps for path in written)
+
+
+@pytest.mark.parametrize("kind", ["command", "option"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("evil; touch PWNED; q sub", "$(touch PWNED) deep", "`touch PWNED`", "c\ntouch PWNED", "x' ; touch PWNED; '"),
+        *("a | touch PWNED", "a>PWNED b", "a && touch PWNED", "--x=$(touch PWNED)", "* a", "~ a", "a  b", "a --b", ""),
+        *("{touch,PWNED} a", "a # b", "a\\b c", '"a" b', "a\tb", "a\u2028b", "add", "db:migrate up", "--deep"),
+    ],
+)
+def test_a_name_from_a_project_never_becomes_shell(projects: Path, kind: FeatureKind, name: str) -> None:
+    table = compare_projects(projects / "mine", [str(projects / "one")])
+    gap = replace(next(each for each in table.gaps if each.name == "export"), kind=kind, name=name)
+    for made in (gap_plan(gap, "true"), gap_plan(gap, "true", [name, "show", "touch PWNED", f"{name} all"])):
+        (step,) = made.plan.steps
+        if re.fullmatch(r"[\w.: -]+", name) is None:
+            assert step.check == ()
+        if step.check:
+            subprocess.run(step.check, cwd=projects, check=False)
+            assert not (projects / "PWNED").exists()
+    option = gap_plan(replace(gap, kind="option", name="--deep"), "true", [name]).plan.steps[0].check
+    subprocess.run(option, cwd=projects, check=False)
+    assert not (projects / "PWNED").exists()
 
 
 def test_a_repository_is_read_from_git_and_nothing_of_it_is_run(projects: Path, home: Path) -> None:

@@ -135,6 +135,9 @@ class Verdict:
     """Tests beside the check's own that passed before and pass still."""
     step: int = 0
     """Of a plan: the first step that is not done, counted from 1."""
+    uncollected: Mapping[str, str] = field(default_factory=dict)
+    """Test files that the runner itself reports as impossible to collect, with its report: what a program prints is not
+    heard."""
     reads: Reads | None = None
     """Where the judge saw it, and until the check's first run is over."""
 

@@ -6,22 +6,27 @@ import difflib
 import re
 import shlex
 import sys
-import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shutil import which
 
 from ratchet.healing.episode import Verdict
 from ratchet.healing.judges.protection import is_test
+from ratchet.healing.models.quoting import on_a_line
+from ratchet.healing.testruns import reading, table_at, toml_of
+from ratchet.sandbox.beneath import plain_content
 from ratchet.sandbox.environments import SETTINGS, VENV_NAMES
 
 _MODULE = re.compile(r"No module named '?([A-Za-z_]\w*)")
 _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.MULTILINE)
 _FIXTURE = re.compile(r"fixture '(mocker|benchmark|httpx_mock|requests_mock|freezer|faker|snapshot)' not found")
-_SUBMODULE = re.compile(r"^\s*path\s*=\s*(\S.*?)\s*$", re.MULTILINE)
+_SUBMODULE = re.compile(r"^[ \t]*path[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 _REQUIREMENTS = ("requirements*.txt", "requirements/*.txt", "*requirements.txt")
 _DECLARED = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", *_REQUIREMENTS)
-_COLLECTING = re.compile(r"^_+ ERROR collecting (\S+) _+\n(.*?)(?=^_{5,} |^={5,} |\Z)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")  # of an extra or a group: PEP 508, PEP 735
+_PATH = re.compile(r"/?[\w.][\w.@+-]*(?:/[\w.][\w.@+-]*)*")
+_MOST_FILES = 20  # that one pattern finds
+_SETTINGS_BYTES = 65_536
 _ENTRY = re.compile(r"^(\S+\.py):\d+: in ", re.MULTILINE)
 _ERROR = re.compile(r"^E   (\S.*)$", re.MULTILINE)
 _OTHER = "no edit of the project mends that: install another version of it, or run the tests under another Python"
@@ -43,14 +48,14 @@ def missing(verdict: Verdict, project: Path, *, declared: bool = False) -> str:
     wanted = {name: _requirement(name, project) for name in names if declared or not _is_misspelt(name, project)}
     wanted = {name: how for name, how in wanted.items() if how or not declared}
     if wanted:
-        return _told(", ".join(wanted), [how or _distribution(name) for name, how in wanted.items()], project)
+        return _told(", ".join(wanted), (how or (_distribution(name),) for name, how in wanted.items()), project)
     if declared:
         return ""
     if found := _OPTION.search(text):
         word = found[1].lstrip("-").partition("-")[0]
-        return _told(f"the plugin that knows {found[1]}", [f"pytest-{word}"], project)
+        return _told(f"the plugin that knows {found[1]}", [(f"pytest-{word}",)], project)
     if found := _FIXTURE.search(text):
-        return _told(f"fixture {found[1]!r}", [_DISTRIBUTIONS.get(found[1], f"pytest-{found[1]}")], project)
+        return _told(f"fixture {found[1]!r}", [(_DISTRIBUTIONS.get(found[1], f"pytest-{found[1]}"),)], project)
     for path in _submodules(project):
         if f"{path}/" in text and not _holds_anything(project / path):
             how = f"git submodule update --init {path}"
@@ -65,11 +70,12 @@ def outside(verdict: Verdict, project: Path) -> dict[str, str]:
     """Test files that cannot be collected for an error in a package that they import, with no code of the project
     between: file -> what happened. No edit of the project mends that."""
     found: dict[str, str] = {}
-    for file, told in _COLLECTING.findall(verdict.output):
+    for file, told in verdict.uncollected.items():
         *way, last = _ENTRY.findall(told) or [""]
         errors = _ERROR.findall(told)
-        if last and errors and not _is_here(last, project) and not any(_is_program(each, project) for each in way):
-            found[file] = f"{last} raises {errors[-1][:200]} when {file} imports it"
+        plain = errors and _PATH.fullmatch(last) and _PATH.fullmatch(file)
+        if plain and not _is_here(last, project) and not any(_is_program(each, project) for each in way):
+            found[file] = f"{last} raises {on_a_line(errors[-1])} when {file} imports it"
     return found
 
 
@@ -83,52 +89,55 @@ def _is_program(path: str, project: Path) -> bool:
 
 
 def _submodules(project: Path) -> list[str]:
-    held = project / ".gitmodules"
-    return _SUBMODULE.findall(held.read_text(errors="replace")) if held.is_file() else []
+    named = map(str.strip, _SUBMODULE.findall(reading(project)(".gitmodules")))
+    return [each for each in named if _is_plain(each)]
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a path is one below the project that a shell and an installer take for nothing else."""
+    return _PATH.fullmatch(path) is not None and not path.startswith("/") and ".." not in path.split("/")
 
 
 def _holds_anything(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _told(what: str, wanted: Sequence[str], project: Path) -> str:
+def _told(what: str, wanted: Iterable[tuple[str, ...]], project: Path) -> str:
     venv = next((name for name in VENV_NAMES if (project / name / SETTINGS).is_file()), "")
-    by_uv = bool(which("uv")) if not venv else "uv =" in (project / venv / SETTINGS).read_text(errors="replace")
-    wanted = list(dict.fromkeys(wanted))
-    if not venv:  # a new environment lacks the project itself, and what runs its tests
-        wanted = ["-e .", "pytest", *(each for each in wanted if each != "pytest")]
+    by_uv = bool(which("uv")) if not venv else b"uv =" in plain_content(project / venv / SETTINGS, _SETTINGS_BYTES)
+    # A new environment lacks the project itself, and what runs its tests.
+    words = dict.fromkeys([*((("-e", "."), ("pytest",)) if not venv else ()), *wanted])
     how = f"uv pip install --python {venv or '.venv'}" if by_uv else f"{venv or '.venv'}/bin/python -m pip install"
     made = "" if venv else "uv venv && " if by_uv else "python3 -m venv .venv && "
     where = venv or "the Python that runs the check"
-    return f"dependency_missing: {what}, not installed in {where}; {made}{how} {' '.join(wanted)}"
+    return f"dependency_missing: {what}, not installed in {where}; {made}{how} {' '.join(map(shlex.join, words))}"
 
 
 def _distribution(name: str) -> str:
     return _DISTRIBUTIONS.get(name, name)
 
 
-def _requirement(name: str, project: Path) -> str:
+def _requirement(name: str, project: Path) -> tuple[str, ...]:
     """Words for an installer that bring a module, as the project's own files ask for it: a file of requirements, an
-    extra, a group, or the requirement itself; "" where none names it."""
+    extra, a group, or the requirement itself; none where none names it. Whoever writes these files is not to write a
+    command: only plain names are taken."""
+    read = reading(project)
     own = re.compile(rf"^{re.escape(_distribution(name))}(?![\w-])", re.IGNORECASE)
-    for pattern in _REQUIREMENTS:
-        for path in sorted(project.glob(pattern)):
-            if any(own.match(line) for line in path.read_text(errors="replace").splitlines()):
-                return f"-r {path.relative_to(project)}"
-    try:
-        told = tomllib.loads((project / "pyproject.toml").read_text(errors="replace"))
-    except (OSError, tomllib.TOMLDecodeError):
-        told = {}
-    extras = told.get("project", {}).get("optional-dependencies", {})
-    for words, groups in (("-e '.[{}]'", extras), ("--group {}", told.get("dependency-groups", {}))):
-        for group, held in groups.items():
-            if any(own.match(str(each)) for each in held):
-                return words.format(group)
+    for path in _files(project, _REQUIREMENTS):
+        if _is_plain(path) and any(map(own.match, read(path).splitlines())):
+            return ("-r", path)
+    told = toml_of(read("pyproject.toml"))
+    extras, groups = table_at(told, "project", "optional-dependencies"), table_at(told, "dependency-groups")
+    for option, words, tables in (("-e", ".[{}]", extras), ("--group", "{}", groups)):
+        for group, held in tables.items():
+            texts = [each for each in held if isinstance(each, str)] if isinstance(held, list) else []
+            if _NAME.fullmatch(group) and any(map(own.match, texts)):
+                return (option, words.format(group))
     spelt = re.search(
         rf"""(?:^|["'\s])({re.escape(_distribution(name))}(?:\.py)?(?:[<>=~!]=?[\w.*]+)?)(?=["'\s,;]|$)""",
         "\n".join(_declared(project)), re.IGNORECASE | re.MULTILINE,
     )  # fmt: skip
-    return shlex.quote(spelt[1]) if spelt else ""
+    return (spelt[1],) if spelt else ()
 
 
 def _is_own(name: str, project: Path) -> bool:
@@ -146,6 +155,10 @@ def _is_misspelt(name: str, project: Path) -> bool:
 
 
 def _declared(project: Path) -> Iterator[str]:
-    for pattern in _DECLARED:
-        for path in sorted(project.glob(pattern))[:20]:
-            yield path.read_text(errors="replace")[:200_000]
+    yield from map(reading(project), _files(project, _DECLARED))
+
+
+def _files(project: Path, patterns: Iterable[str]) -> Iterator[str]:
+    for pattern in patterns:
+        for path in sorted(project.glob(pattern))[:_MOST_FILES]:
+            yield path.relative_to(project).as_posix()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from ratchet.errors import UsageError
+from ratchet.healing.testruns import Read, reading, toml_of
 
 _SHELL = re.compile(r"[|&;<>$`()\n*]|^\s*\w+=")
 _NO_TEST = "no test specified"  # what `npm init` writes
 _MAKE_TEST = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
-_SIZE_LIMIT = 1_048_576
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +30,18 @@ class OwnCheck:
 
 def own_check(folder: Path) -> OwnCheck | None:
     """The check that a project's files tell of: pytest, npm test, cargo test, go test, make test; None for none."""
-    told = _of_pytest(folder)
+    read = reading(folder)
+    told = _of_pytest(folder, read)
     if told:
         return OwnCheck(argv=("python", "-m", "pytest", "-q"), found=told)
-    if _npm_test(folder / "package.json"):
+    if _npm_test(read("package.json")):
         return OwnCheck(argv=("npm", "test", "--silent"), found="package.json")
     if (folder / "Cargo.toml").is_file():
         return OwnCheck(argv=("cargo", "test"), found="Cargo.toml")
     if (folder / "go.mod").is_file():
         return OwnCheck(argv=("go", "test", "./..."), found="go.mod")
     for name in ("Makefile", "makefile", "GNUmakefile"):
-        if _MAKE_TEST.search(_text(folder / name)):
+        if _MAKE_TEST.search(read(name)):
             return OwnCheck(argv=("make", "test"), found=name)
     for name in ("test.py", "tests.py"):  # pytest collects neither by itself
         if (folder / name).is_file():
@@ -64,13 +64,13 @@ def argv_of(text: str) -> tuple[str, ...]:
         raise UsageError(f"the check {text!r} is no command: {error}") from error
 
 
-def _of_pytest(folder: Path) -> str:
+def _of_pytest(folder: Path, read: Read) -> str:
     """The file or folder that tells of pytest."""
     for name in ("pytest.ini", ".pytest.ini", "conftest.py"):
         if (folder / name).is_file():
             return name
     for name, mark in (("pyproject.toml", "tool.pytest"), ("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")):
-        if mark in _text(folder / name):
+        if mark in read(name):
             return name
     for place in (folder / "tests", folder / "test", folder):
         for pattern in ("test_*.py", "*_test.py", "*/test_*.py"):
@@ -84,27 +84,15 @@ def _of_pytest(folder: Path) -> str:
             within = next(package.parent.glob(f"**/{name}/test_*.py"), None)
             if within is not None:
                 return within.relative_to(folder).as_posix()
-    try:
-        project = tomllib.loads(_text(folder / "pyproject.toml"))
-    except tomllib.TOMLDecodeError:
-        return ""
-    return "pyproject.toml" if "pytest" in str(project.get("dependency-groups", "")) else ""
+    groups = toml_of(read("pyproject.toml")).get("dependency-groups", "")
+    return "pyproject.toml" if "pytest" in str(groups) else ""
 
 
-def _npm_test(file: Path) -> bool:
+def _npm_test(text: str) -> bool:
     try:
-        held = json.loads(_text(file) or "{}")
-    except ValueError:
+        held = json.loads(text or "{}")
+    except (ValueError, RecursionError):
         return False
     scripts = held.get("scripts") if isinstance(held, dict) else None
     test = scripts.get("test") if isinstance(scripts, dict) else None
     return isinstance(test, str) and _NO_TEST not in test
-
-
-def _text(file: Path) -> str:
-    """A small file's text, "" where there is none."""
-    try:
-        with file.open("rb") as opened:
-            return opened.read(_SIZE_LIMIT).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -96,14 +96,17 @@ def counted_arguments(run: SuiteRun) -> list[str]:
 
 
 def reading(folder: Path) -> Read:
-    """Read a project's files below a folder; what is no small plain file is not there."""
+    """Read a project's files below a folder; what is no small plain file is not there. A link is followed within the
+    project."""
 
     def read(path: str) -> str:
         from ratchet.sandbox.beneath import read_beneath
 
         try:
-            return read_beneath(folder, posixpath.normpath(path).lstrip("/"), _LARGEST_BYTES).decode("utf-8", "replace")
-        except (OSError, NotFound, Refused):
+            top = folder.resolve()
+            real = (top / posixpath.normpath(path).lstrip("/")).resolve().relative_to(top)
+            return read_beneath(top, str(real), _LARGEST_BYTES).decode("utf-8", "replace")
+        except (OSError, ValueError, RuntimeError, NotFound, Refused):  # no path at all, one outside, a circle of links
             return ""
 
     return read
@@ -218,7 +221,7 @@ def _told(name: str, words: list[str], read: Read, cwd: str) -> list[str] | None
         return list(_of_tox(read, after))
     if name == "nox":
         return list(_of_nox(read("noxfile.py")))
-    project = _toml(read("pyproject.toml")).get("tool")
+    project = toml_of(read("pyproject.toml")).get("tool")
     tools = project if isinstance(project, dict) else {}
     if name == "hatch" and words[:1] == ["test"]:
         return [shlex.join(["pytest", *words[1:]])]
@@ -230,8 +233,9 @@ def _told(name: str, words: list[str], read: Read, cwd: str) -> list[str] | None
 
 def _scripts(tools: Mapping[str, object]) -> dict[str, str]:
     """Commands that pyproject.toml names for pdm, poe and hatch."""
-    places = [_at(tools, "pdm", "scripts"), _at(tools, "poe", "tasks")]
-    places += [_at(each, "scripts") for each in _at(tools, "hatch", "envs").values() if isinstance(each, dict)]
+    places = [table_at(tools, "pdm", "scripts"), table_at(tools, "poe", "tasks")]
+    environments = table_at(tools, "hatch", "envs").values()
+    places += [table_at(each, "scripts") for each in environments if isinstance(each, dict)]
     found: dict[str, str] = {}
     for place in places:
         for name, said in place.items():
@@ -244,7 +248,7 @@ def _scripts(tools: Mapping[str, object]) -> dict[str, str]:
 
 def _recipe(text: str, target: str) -> list[str]:
     """The commands of a target of a Makefile or justfile, with the variables that the file itself sets."""
-    held = dict(re.findall(r"^(\w+)\s*(?:\?|:)?=\s*(.*?)\s*$", text, re.MULTILINE))
+    held = {name: value.strip() for name, value in re.findall(r"^(\w+)[ \t]*[?:]?=(.*)$", text, re.MULTILINE)}
     found = re.search(rf"^{re.escape(target)}\b[^\n=]*:(?!=)[^\n]*\n((?:[ \t]+[^\n]*\n?|\n)*)", text, re.MULTILINE)
     if found is None:
         return []
@@ -259,8 +263,8 @@ def _recipe(text: str, target: str) -> list[str]:
 
 
 def _of_tox(read: Read, after: Sequence[str]) -> Iterator[str]:
-    tools = _toml(read("pyproject.toml")).get("tool")
-    held = _at(tools if isinstance(tools, dict) else {}, "tox")
+    tools = toml_of(read("pyproject.toml")).get("tool")
+    held = table_at(tools if isinstance(tools, dict) else {}, "tox")
     parser = configparser.RawConfigParser(strict=False)
     for text in filter(None, (read("tox.ini"), str(held.get("legacy_tox_ini", "")), read("setup.cfg"))):
         try:
@@ -271,8 +275,9 @@ def _of_tox(read: Read, after: Sequence[str]) -> Iterator[str]:
             for line in parser.get("testenv", "commands").replace("\\\n", " ").splitlines():
                 yield _filled(line.strip().lstrip("-"), after)
             return
-    commands = {**_toml(read("tox.toml")), **held}
-    for each in _at(commands, "env_run_base").get("commands", ()) or ():  # type: ignore[attr-defined]
+    commands = {**toml_of(read("tox.toml")), **held}
+    held_commands = table_at(commands, "env_run_base").get("commands")
+    for each in held_commands if isinstance(held_commands, list) else ():
         if isinstance(each, list):
             words = [word for word in each if isinstance(word, str)]
             yield shlex.join([*words, *(after if len(words) < len(each) else ())])
@@ -291,7 +296,7 @@ def _of_nox(text: str) -> Iterator[str]:
     """`session.run("pytest", ...)` with words only; what is passed on (`*session.posargs`) is left out."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "run":
@@ -300,14 +305,16 @@ def _of_nox(text: str) -> Iterator[str]:
                 yield shlex.join(words)
 
 
-def _toml(text: str) -> dict[str, object]:
+def toml_of(text: str) -> dict[str, object]:
+    """A project's TOML; {} for what is none."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also an integer of thousands of digits
         return {}
 
 
-def _at(held: Mapping[str, object], *names: str) -> Mapping[str, object]:
+def table_at(held: Mapping[str, object], *names: str) -> Mapping[str, object]:
+    """A table within others; {} where something else, or nothing, has its name."""
     for name in names:
         found = held.get(name)
         held = found if isinstance(found, dict) else {}

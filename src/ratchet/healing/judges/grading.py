@@ -80,11 +80,12 @@ class Grader:
 
 @dataclass(frozen=True, slots=True)
 class GradedRun:
-    """Report of one run of pytest: ids in order, the outcome of each, files that could not be collected."""
+    """Report of one run of pytest: ids in order, the outcome of each, errors of collecting."""
 
     ids: tuple[str, ...]
     outcomes: dict[str, str]
-    errors: tuple[str, ...]
+    errors: Mapping[str, str]
+    """What could not be collected, and what pytest itself reports of it."""
     strangers: tuple[str, ...]
     finished: bool
     reads: Reads
@@ -156,7 +157,7 @@ def _told(said: dict[str, object] | None) -> GradedRun | None:
     return GradedRun(
         tuple(ids),
         outcomes,
-        tuple(errors),
+        {str(where): str(why) for where, why in errors},
         tuple(strangers),
         bool(said["finished"]),
         reads,

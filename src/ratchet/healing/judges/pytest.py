@@ -143,7 +143,7 @@ class _Judged:
                     name: passed.get(name, outcomes.get(name, "not run")) for name in graded.apart.ids or outcomes
                 }
         told = graded.together or graded.apart
-        errors = told.errors if told is not None else ()
+        errors = told.errors if told is not None else {}
         bad = [name for name, said in outcomes.items() if said in ("failed", "error", "not run")]
         good = [name for name, said in outcomes.items() if said in ("passed", "xpassed")]
         skipped = [name for name, said in outcomes.items() if said in ("skipped", "xfailed")]
@@ -197,6 +197,8 @@ class _Judged:
         told = self.graded.together if self.graded is not None else None
         python = self.graded.python if self.graded is not None else ""
         verdict = replace(verdict, reads=told.reads if told is not None else None, python=python)
+        last = told or (self.graded.apart if self.graded is not None else None)
+        verdict = replace(verdict, uncollected=last.errors if last is not None else {})
         return verdict if self.ran.killed else replace(verdict, reason=reason)
 
 

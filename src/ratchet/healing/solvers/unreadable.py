@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from ratchet.healing.episode import Verdict
+from ratchet.healing.models.quoting import on_a_line
 
 _FOUND = re.compile(
     r'File "([^"\n]{1,400}\.py)", line (\d+)\n(?:(?!.*File ").*\n){1,3}?.*?'
@@ -24,5 +25,5 @@ def unreadable(verdict: Verdict, read: Callable[[str], str]) -> str:
         if own:
             python = f"Python {verdict.python}" if verdict.python else "the Python of the check"
             how = "correct it by hand or with --solver model, or name a Python that reads it in --check"
-            return f"{own} cannot be read by {python} (line {line}, {kind}: {message.strip()}); {how}"
+            return f"{own} cannot be read by {python} (line {line}, {kind}: {on_a_line(message)}); {how}"
     return ""

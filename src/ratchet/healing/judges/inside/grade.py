@@ -76,6 +76,7 @@ def _is_installed(name: str) -> bool:
 
 
 _MOST_READS = 2_000
+_MOST_WHY = 20_000  # characters; without all of it nobody could tell where an error comes from
 _PATH = type(Path())  # the class that a path of this system has
 
 
@@ -304,7 +305,8 @@ class Outcomes:
 
     def pytest_collectreport(self, report) -> None:
         if report.failed:
-            self._tell("errors", report.nodeid)
+            why = str(report.longrepr)
+            self._tell("errors", [report.nodeid, why if len(why) <= _MOST_WHY else ""])
         self._note(report.nodeid)
 
     def pytest_runtest_setup(self, item) -> None:
