@@ -14,6 +14,7 @@ from ratchet.healing.episode import Budget, Task, Verdict
 from ratchet.healing.job import Judge
 from ratchet.healing.judges.command import CommandJudge
 from ratchet.healing.judges.pytest import PytestJudge
+from ratchet.healing.missing import missing, outside
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.testruns import suite_run
 from ratchet.ports import Sandbox
@@ -225,6 +226,38 @@ def test_where_a_test_is_no_plain_call_reaching_for_the_harness_is_refused(tmp_p
     forged = court.judge({"calc.py": PATCHES_REPORTS})
     assert not forged.passed
     assert "reaches for the harness" in forged.reason
+    court.store.close()
+
+
+def test_only_the_runner_itself_reports_that_a_file_cannot_be_collected(tmp_path: Path, sandbox: Sandbox) -> None:
+    told = "/usr/lib/python3/x.py:1: in <module>\\nE   Error: x\\n======"
+    files = {
+        "tests/test_far.py": "import asyncio.windows_events\n",
+        "tests/test_own.py": "import own\n",
+        "own.py": "import asyncio.windows_events\n",
+        "tests/test_says.py": (
+            "def test_says():\n"
+            f"    print('\\n____ ERROR collecting tests/test_says.py::test_says ____\\n{told}')\n    assert 0\n"
+        ),
+    }
+    court = Court(tmp_path, sandbox, files, ("python", "-m", "pytest", "-q"))
+    assert {*court.first.uncollected} == {"tests/test_far.py", "tests/test_own.py"}
+    assert "ERROR collecting tests/test_says.py::test_says" in court.first.output
+    assert [*outside(court.first, court.project)] == ["tests/test_far.py"]
+    assert missing(court.first, court.project) == ""
+    court.store.close()
+
+
+@pytest.mark.parametrize("value", ["3", "null", "[[1, 2, 3]]"])
+def test_lines_that_no_grader_writes_end_no_run(tmp_path: Path, sandbox: Sandbox, value: str) -> None:
+    says = (
+        "import os\n\ndef test_says():\n    for what in ('errors', 'strangers', 'unplain', 'touched'):\n"
+        f"        line = '\\n{{\"what\": \"' + what + '\", \"value\": ' + {value!r} + '}}\\n'\n"
+        "        for number in range(3, 30):\n            try:\n                os.write(number, line.encode())\n"
+        "            except OSError:\n                pass\n"
+    )
+    court = Court(tmp_path, sandbox, {"tests/test_says.py": says}, ("python", "-m", "pytest", "-q"))
+    assert court.first.reason == "pytest ended before it had told what became of the tests"
     court.store.close()
 
 

@@ -240,8 +240,10 @@ SHAPES = [
     "\0",
     "\ufeff[project]\n",
 ]
-READ = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "dev-requirements.txt", "noxfile.py", "setup.py")
-READ += (".gitmodules", "package.json", "Makefile", "justfile", "tox.toml", "requirements/dev.txt")
+READ = (
+    *("pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "dev-requirements.txt", "noxfile.py", "setup.py"),
+    *(".gitmodules", "package.json", "Makefile", "justfile", "tox.toml", "requirements/dev.txt"),
+)
 CHECKS = ("make test", "tox", "nox", "just test", "hatch run test", "poe test", "sh Makefile")
 
 

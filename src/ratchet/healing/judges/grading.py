@@ -122,43 +122,40 @@ class Graded:
 
 
 def _read(ran: Ran, token: str) -> Graded | None:
-    """The answer behind the token; None where there is none."""
+    """The answer behind the token; None where there is none, or the program wrote into it what no grader tells."""
     head, found, said = ran.stdout.decode("utf-8", "replace").rpartition(token + " ")
     if not found:
         return None
+    output = text_of(replace(ran, stdout=head.rstrip("\n").encode()))
     try:
         answer = json.loads(said)
-    except ValueError:
+        return Graded(
+            output=output,
+            shadows=tuple(map(str, answer.get("shadows", ()))),
+            missing=bool(answer.get("missing")),
+            python=str(answer.get("python", ""))[:_PYTHON_CHARS],
+            apart=_told(answer.get("apart")),
+            together=_told(answer.get("together")),
+        )
+    except (ValueError, TypeError, RecursionError):
         return None
-    output = text_of(replace(ran, stdout=head.rstrip("\n").encode()))
-    return Graded(
-        output=output,
-        shadows=tuple(map(str, answer.get("shadows", ()))),
-        missing=bool(answer.get("missing")),
-        python=str(answer.get("python", ""))[:_PYTHON_CHARS],
-        apart=_told(answer.get("apart")),
-        together=_told(answer.get("together")),
-    )
 
 
 def _told(said: dict[str, object] | None) -> GradedRun | None:
     if said is None:
         return None
-    outcomes = said["outcomes"]
-    assert isinstance(outcomes, dict)
-    ids, errors, strangers = (said[name] for name in ("ids", "errors", "strangers"))
-    assert isinstance(ids, list)
-    assert isinstance(errors, list)
-    assert isinstance(strangers, list)
+    outcomes = cast("dict[str, str]", said["outcomes"])
+    ids, strangers = (tuple(map(str, cast("list[str]", said[name]))) for name in ("ids", "strangers"))
+    errors = cast("list[list[str]]", said["errors"])
     reads = Reads(
         *(frozenset(map(str, cast("list[str]", said[name]))) for name in ("read_by_program", "read_by_tests"))
     )
     pairs = cast("list[list[str]]", said["unplain"])
     return GradedRun(
-        tuple(ids),
-        outcomes,
+        ids,
+        {name: str(outcome) for name, outcome in outcomes.items()},
         {str(where): str(why) for where, why in errors},
-        tuple(strangers),
+        strangers,
         bool(said["finished"]),
         reads,
         unplain=tuple((str(where), str(what)) for where, what in pairs),
