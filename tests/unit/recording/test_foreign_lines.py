@@ -145,6 +145,25 @@ def test_of_two_clients_in_one_file_both_are_read_or_the_lines_of_one_are_named(
         assert [each.line in (1, len(CLIENTS[first]) + 1) for each in unread] == [True]
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("many", [1, 3])
+@pytest.mark.parametrize("first", [True, False])
+def test_generic_records_beside_a_clients_are_named_and_the_client_is_read(
+    tmp_path: Path, client: str, many: int, first: bool
+) -> None:
+    path = tmp_path / "a.jsonl"
+    theirs = CLIENTS[client]
+    own = [{"agent": "bot", "task": f"t{n}", "ok": False, "error": f"boom {n}"} for n in range(many)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in ([*own, *theirs] if first else [*theirs, *own])))
+    source = source_for(str(path))
+    unread = [item for read in source.read(str(path), 0, {}) for item in read.items if isinstance(item, Quarantined)]
+    said = "3 records of jsonl" if many > 1 else "1 record of jsonl"
+    assert counted(path) == (1, 1)
+    assert [(each.line, each.reason.partition(" in a file of ")[0]) for each in unread] == [
+        (1 if first else len(theirs) + 1, said)
+    ]
+
+
 def test_calls_that_a_person_went_on_without_were_cancelled(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     person = codex_item(9, {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go on"}]})

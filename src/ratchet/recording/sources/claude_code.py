@@ -65,7 +65,7 @@ class ClaudeCode:
         kinds = [record.get("type") if _is_own(record) else None for record in objects_in(head)]
         telling = set(kinds) - {None}  # a word about a session may stand in a file of others
         own = bool(telling - _SESSIONLESS.keys()) or (bool(telling) and None not in kinds)
-        return own and not any(map(_is_foreign, objects_in(head)))
+        return own and not any(_is_foreign(record) and _is_framed(record) for record in objects_in(head))
 
     def read(self, path: str, offset: int, carry: Row) -> Iterator[Read]:
         """See `ports.Source`. Open calls, and the tokens that no call has taken yet, wait in the carry."""
@@ -98,6 +98,11 @@ def _is_foreign(record: Row) -> bool:
     if record.get("type") == "tool_call" and "call_id" in record:
         return True
     return "message" not in record and "subtype" not in record and ("success" in record or "ok" in record)
+
+
+def _is_framed(record: Row) -> bool:
+    """Tell whether a record has Claude Code's frame: a generic one, beside Claude Code's, says nothing of those."""
+    return not {"sessionId", "session_id", "message", "systemPayload", "call_id"}.isdisjoint(record)
 
 
 class _History:

@@ -16,7 +16,7 @@ Take = Callable[[Row, int], Iterable[Item] | None]
 """What one record (with its line number) holds; None when it is no record of this format."""
 
 _FRAMES_OF_MANY = "messages"  # some of these clients begin and end a file with lines like Claude Code's
-_OF_ANYBODY = ("jsonl", "log")  # they claim what any program may write
+_GENERIC, _LOG = "jsonl", "log"  # what any program may write: a record is never one of a text log
 _TICK_S = 0.001  # apart enough to keep the order of records that bear no time
 
 
@@ -33,7 +33,8 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
         for record in line.objects:
             found = take(record, line.number)
             if found is None:
-                if name != _FRAMES_OF_MANY and (writer := _writer_of(record)):
+                writer = _writer_of(record)
+                if writer not in ("", name) and (name != _FRAMES_OF_MANY or writer == _GENERIC):
                     others.setdefault(writer, []).append(line.number)
                 continue
             count(carry, "known")
@@ -56,11 +57,11 @@ def read_records(path: str, offset: int, carry: Row, take: Take, *, name: str) -
 
 
 def _writer_of(record: Row) -> str:
-    """The source that knows a record as one that only its client writes, "" for none."""
+    """The source that knows a record that the file's own does not, "" for none."""
     from ratchet.recording.sources import claimed_by  # it names all sources, this module's users among them
 
     found = claimed_by(json.dumps(record).encode())
-    return "" if found is None or found.name in _OF_ANYBODY else found.name
+    return "" if found is None or found.name == _LOG else found.name
 
 
 def _unread(path: str, name: str, others: Mapping[str, list[int]]) -> Iterator[Quarantined]:
