@@ -241,7 +241,8 @@ _FEW = 24  # lines of a text whose other lines are worth remembering: those of a
 # Hexadecimal digits are all alike and letters small, so that lines which differ by a number or an id have one shape.
 # Each character stands for itself: what is in a line is, in its shape, in the line's shape.
 _SHAPE = bytes(35 if chr(c) in "0123456789abcdefABCDEF" else c + 32 if 65 <= c <= 90 else c for c in range(256))
-_PLACE_SHAPE = r"\.[a-z#]{1,5}[:(]#|^[ \t]{0,12}[a-z#]{3,8} {0,8}: "  # of a place's sign, and of a detail
+# Of a place's sign, and of a detail: a line with other letters is its own shape, so its capitals stay.
+_PLACE_SHAPE = r"\.[a-z#]{1,5}[:(]#|^[ \t]{0,12}[A-Za-z#]{3,8} {0,8}: "
 _bare: set[str] = set()  # shapes of lines that neither name a place nor hold a hint or a detail
 _shaped_hints: list[str] = []
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratchet.failures import excerpt
@@ -275,3 +277,30 @@ def test_what_is_in_a_line_is_in_its_shape(before: str, inside: str, after: str)
     whole = f"{before}{inside}{after}".encode("ascii", "replace").decode()
     part = inside.encode("ascii", "replace").decode()
     assert excerpt._shape(part.lower()) in excerpt._shape(whole)
+
+
+WORDS = (
+    *("error", "Error:", "FAILED", "left: 1", "  right: 2", "got  : x", "Received  : 5", "Expected   : 4", "WANT : 7"),
+    *("warning", "foo.py:12: in x", "foo.py:12: warning: x", "A.PY:1:x", "#rror: x", "#.##:#", "\u2717 x", "\u00e9"),
+    *("abc", "0x1f", "deadbeef", "make: ***", "x.go:3:", "K", "\u0130", "E   x", "no such", "ok", "done"),
+)
+LINE = st.tuples(st.sampled_from(("", "  ", "\t")), st.sampled_from(WORDS), st.sampled_from(("", " \u00e9", " x")))
+TEXTS = st.lists(st.lists(LINE.map("".join), min_size=4, max_size=30).map("\n".join), min_size=1, max_size=4)
+
+
+def _anew() -> ModuleType:
+    """The module as a new process has it: it remembers nothing."""
+    spec = find_spec("ratchet.failures.excerpt")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@given(TEXTS)
+@example(["  Received  : 5\n\u00e9\nok\ndone", "Error: x\n  Received  : 5\n\u00e9\nok\ndone"])
+def test_what_a_text_comes_to_does_not_depend_on_what_was_read_before(texts: list[str]) -> None:
+    one = _anew()
+    for text in texts:
+        assert one.carried(text) == _anew().carried(text)
