@@ -132,6 +132,14 @@ def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
         assert "unsafe" not in policy
 
 
+def test_the_page_of_a_session_with_an_odd_name_renews_itself(runtime: Runtime) -> None:
+    name = "a?b#c d"
+    runtime.record("bot", task="x", error="boom", session=name)
+    page = browser(runtime).get(f"/ui/sessions/{quote(name, safe='')}", headers=HTML).text
+    (asked,) = re.findall(r'id="session"[^>]* hx-get="([^"]+)"', page)
+    assert asked == "/ui/sessions/a%3Fb%23c%20d"
+
+
 def test_an_episode_s_page_shows_no_secret_of_its_task_and_acts_on_nothing(runtime: Runtime) -> None:
     key, word = "sk-ant-api03-" + "Ab1" * 20 + "-AA", "correct-horse-battery"
     asked = f"{HOSTILE} with {key} and password={word}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, TypeVar
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import APIRouter, Query, Request
 from markupsafe import escape
@@ -35,12 +35,17 @@ def following(request: Request, named: str, place: str) -> str:
     """The address of the part of this list that begins at a place: escaped, and shown as it is, since a cursor looks
     like a key and is none."""
     asked = [(name, value) for name, value in request.query_params.multi_items() if name != named]
-    return escape(f"{request.url.path}?{urlencode([*asked, (named, place)])}")
+    return escape(f"{_path(request)}?{urlencode([*asked, (named, place)])}")
 
 
 def here(request: Request) -> str:
     """The address of this page, as it was asked for."""
-    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    return f"{_path(request)}?{request.url.query}" if request.url.query else _path(request)
+
+
+def _path(request: Request) -> str:
+    """The path that was asked for, as an address holds it: an id may hold a `?`, a `#` or blanks."""
+    return quote(request.scope["path"], safe="/:@")
 
 
 async def form(request: Request) -> dict[str, str]:
