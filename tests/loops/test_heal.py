@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.errors import Conflict, NotFound, Refused
+from ratchet.errors import Conflict, ModelError, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.landing.destination import Landing
+from ratchet.healing.solvers.prompting import Material, prompt
 from ratchet.lessons import lessons
 from ratchet.runtime import Runtime
 from ratchet.sandbox import copyin
@@ -53,6 +54,19 @@ def test_a_solver_is_told_the_failure_and_what_was_tried(bench: Bench) -> None:
     assert first.tried == ()
     assert second.tried[0].diff.count("+    return 0") == 1
     assert second.tried[0].reason
+
+
+def test_an_attempt_that_nobody_answered_is_not_told_as_a_try(bench: Bench) -> None:
+    def unreachable(job: SolveJob) -> Solved:
+        raise ModelError("nobody listens there", retryable=True)
+
+    bench.heal(unreachable, {"calc.py": WORSE}, {"calc.py": RIGHT})
+    second, third = bench.solver.jobs[1:]
+    assert [each.answered for each in third.tried] == [False, True]
+    assert "What was tried" not in prompt(Material(job=second, files=(), room=24_000))
+    told = prompt(Material(job=third, files=(), room=24_000))
+    assert "## Attempt 2" in told
+    assert "nobody listens" not in told
 
 
 def test_what_passed_is_remembered_and_handed_back_for_the_same_failure_elsewhere(bench: Bench) -> None:

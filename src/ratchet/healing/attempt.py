@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ratchet.errors import ModelError, Refused, SandboxError
-from ratchet.healing.episode import Flake, Reads, SolvedStatus, Task, Verdict
+from ratchet.healing.episode import UNANSWERED, Flake, Reads, SolvedStatus, Task, Verdict
 from ratchet.healing.flakes import without
 from ratchet.healing.job import Judge, Solved, SolveJob, Solver
 from ratchet.healing.judges.protection import matches, objection
@@ -281,7 +281,8 @@ def propose(solver: Solver, job: SolveJob) -> SolverAnswer:
         return SolverAnswer(solved=Solved(status="refused", reason=str(error)))
     except ModelError as error:
         status: SolvedStatus = "proposed" if error.retryable else "refused"
-        return SolverAnswer(solved=Solved(status=status, reason=f"the model could not answer: {error}"))
+        reason = f"the model could not answer: {error}"
+        return SolverAnswer(solved=Solved(status=status, reason=reason, memo={UNANSWERED: True}))
     except Exception as error:
         # A solver may be anybody's: its fault costs the attempt, not the episode.
         log.exception("solver.failed", extra={"solver": solver.name})

@@ -22,6 +22,8 @@ EpisodeStatus = Literal[
     "flaky",
     "planned",
 ]
+UNANSWERED = "unanswered"
+"""In the memo of an attempt whose model could not answer."""
 AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
 Standing = Literal["", "sure", "doubtful"]
 """Whether enough speaks for a change that passes; "" where nobody has weighed it."""
@@ -216,6 +218,11 @@ class Attempt:
     """Ids of those that it was given."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     revision: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether anybody answered: else nothing was tried, so that nothing is to be learnt from it."""
+        return UNANSWERED not in self.memo
 
     @property
     def shown(self) -> str:

@@ -30,6 +30,7 @@ _LEAST_OUTPUT = 1_024  # tokens; an answer cut shorter than this is money for no
 _ENVELOPE = 512  # tokens that roles, separators and the schema's frame add to the texts, generously
 _TOLD_BACK = 4_000  # characters of a bad answer that the model is shown again
 _MOST_NOTE = 300
+_LEAST_PATIENCE_S = 300.0
 _LOOK_S = 0.1
 
 
@@ -213,7 +214,8 @@ class _Asking(Generic[T]):
         reservation = self._purse.reserve(pricing(most))
         cost_usd, tokens = pricing(most), 0  # unless the end is seen: then it may have cost all of it
         try:
-            timeout_s = min(self._question.timeout_s, self._purse.seconds_left())
+            left = self._purse.seconds_left()
+            timeout_s = min(self._question.timeout_s or max(_LEAST_PATIENCE_S, left / 2), left)
             self._calls += 1
             said = call(request, timeout_s=timeout_s, cancelled=self._purse.cancelled)
             if said.usage is not None:

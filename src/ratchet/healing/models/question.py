@@ -33,8 +33,9 @@ class Question(Generic[T]):
     """Where the model takes one."""
     output_tokens: int = 8_192
     """At most, thoughts included."""
-    timeout_s: float = 300.0
-    """For one call, from sending to the last character."""
+    timeout_s: float | None = None
+    """For one call, from sending to the last character; None for half of the time that is left, or 300 s where that is
+    more: a local model may think longer, and one that hangs must not take all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

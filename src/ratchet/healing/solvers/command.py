@@ -69,7 +69,7 @@ def _task(job: SolveJob, held: Mapping[str, Sequence[int]]) -> str:
     tried = "\n".join(
         f"## Attempt {each.n}: {each.status}. {cap(each.reason, _REASON)}\n"
         f"```diff\n{cap(each.shown, _TRIED_SHOWN)}\n```"
-        for each in job.tried[-3:]
+        for each in [each for each in job.tried if each.answered][-3:]
     )
     return (
         f"{job.task.instruction or 'Make the failing check pass.'}\n\n"

@@ -135,6 +135,7 @@ def _found(hints: Sequence[str]) -> str:
 
 
 def _tried(tried: Sequence[Attempt], room: int) -> str:
+    tried = [attempt for attempt in tried if attempt.answered]
     if not tried:
         return ""
     each = max(200, room // _TRIED_SHOWN)
