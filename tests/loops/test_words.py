@@ -185,6 +185,13 @@ def test_an_example_in_the_words_is_a_check_where_no_model_is_and_where_one_writ
     assert "assert total([200], 10) == 180, total([200], 10)" in first.check[2]
 
 
+def test_words_that_leave_open_what_is_wanted_make_no_check_and_the_run_says_how_to_say_it(bench: Bench) -> None:
+    for words in ("total([200], 10) is off by 40; it should be 180", "total([200], 10) should not raise ValueError"):
+        asked = HealRequest(check=(), folder=bench.project, instruction=words, solver="repair")
+        with pytest.raises(Refused, match=r"say it as `total\(\[200\], 10\) == VALUE`"):
+            bench.book.run(asked, HealMeans(solver=ScriptedSolver([{}])))
+
+
 def test_a_plan_is_written_edited_and_carried_out_later(bench: Bench) -> None:
     plan = TaskPlan(steps=(PlanStep(do="discount", check=("python", "-c", DISCOUNT)),), beyond='a "quoted" word')
     assert plan_text(plan_of(plan_text(plan))) == plan_text(plan)

@@ -56,6 +56,17 @@ def test_setting_takes_json_and_plain_text_and_keeps_who_and_why(bot: ratchet.Ra
     assert json.loads(said("history", "bot", "--json"))[0]["values"]["model"] == "4"
 
 
+def test_a_secret_in_a_value_is_not_printed(home: Path) -> None:
+    key = "sk-ant-api03-" + "Ab1" * 20 + "-AA"
+    with ratchet.Ratchet() as r:
+        r.settings("bot", key=ratchet.Choice("none", key)).current()
+        said("set", "bot", f"key={key}")
+        printed = "".join(said(*asked) for asked in (("show", "bot"), ("history", "bot"), ("history", "bot", "--json")))
+        printed += said("show", "bot", "--json")
+    assert key not in printed
+    assert printed.count("[redacted:") >= 4
+
+
 def test_a_knob_can_have_its_default_again(bot: ratchet.Ratchet) -> None:
     said("set", "bot", "timeout_s=45", "model=small")
     said("set", "bot", "--default", "timeout_s")

@@ -20,26 +20,55 @@ MODULES = {
     ("words", "asserted"),
     [
         ("it is added: total([200], 10) should be 180", ["total([200], 10) == 180"]),
-        ("total([200], 10) gives 220 instead of 180.", ["total([200], 10) == 220", "total([200], 10) == 180"]),
-        ("`total([1])` -> 1; to_celsius(100) is 37.78", ["total([1]) == 1", "round(to_celsius(100), 2) == 37.78"]),
+        ("total([200], 10) gives 220 instead of 180.", ["total([200], 10) == 180"]),
+        ("total([200], 10) should be 180, but is 220.", ["total([200], 10) == 180"]),
+        ("total([200], 10) gives 220 but should be 180", ["total([200], 10) == 180"]),
+        ("total([200], 10) is to be `180`, not 220", ["total([200], 10) == 180"]),
+        ("`total([1])` -> 1; to_celsius(100)==37.78", ["total([1]) == 1", "round(to_celsius(100), 2) == 37.78"]),
+        ("total([1]) should be 1 and total([2]) should be 2", ["total([1]) == 1", "total([2]) == 2"]),
         ("Cart([1, 2]).total() must be [1, (2, 3)]", ["Cart([1, 2]).total() == [1, (2, 3)]"]),
         ("shop.total([]) == None. 3 is a number", ["shop.total([]) == None"]),
-        ("total('a(b') returns \"x y\"", ["total('a(b') == \"x y\""]),
+        ("total('a(b') should return \"x y\"", ["total('a(b') == \"x y\""]),
         ("total(prices) should be 180", []),  # no call that could be made
         ("refund(3) should be 4", []),  # which nobody has
-        ("total([200], 10) should be right", []),
     ],
 )
 def test_what_a_call_is_to_come_to_stands_behind_it(words: str, asserted: list[str]) -> None:
-    found = [check[2].partition("assert ")[2] for each in examples(words, MODULES) for check in each.checks]
+    found = [each.check[2].partition("assert ")[2] for each in examples(words, MODULES)]
     assert len(found) == len(asserted)
     assert all(each.startswith(f"{want}, ") for each, want in zip(found, asserted, strict=True))
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "total([200], 10) is off by 40; it should be 180",
+        "total([200], 10) must not be 190, it is to be 180",
+        "total([200], 10) is 10 % wrong: want 180",
+        "total([200], 10) should never return 0",
+        "total([200], 10) should not raise ValueError",
+        "total([200], 10) currently fails with TypeError",
+        "total([200], 10) returns 220",
+        "total([200], 10) should be 180 or 190",
+        "total([200], 10) should be 10 %",
+        "total([200], 10) should be 1,000",
+        "total([200], 10) should be 180?",
+        "total([200], 10) should be right",
+        "total([200], 10) should be ValueError",
+        "total([200], 10) must be 3 when nobody looks",
+        "never let it happen that total([200], 10) == 180",
+        "nobody said that total([200], 10) should be 180",
+        "total(['sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ']) should be 3",
+    ],
+)
+def test_a_sentence_that_leaves_open_what_is_wanted_makes_no_check(words: str) -> None:
+    assert [each.check for each in examples(words, MODULES)] == [()]
+
+
 def test_an_exception_may_be_what_is_wanted() -> None:
-    (found,) = examples("total([1], 101) must raise ValueError", MODULES)
-    assert "except ValueError:" in found.checks[0][2]
-    assert found.checks[0][2].startswith("from shop import total\n")
+    (found,) = examples("total([1], 101) must raise a ValueError", MODULES)
+    assert "except ValueError:" in found.check[2]
+    assert found.check[2].startswith("from shop import total\n")
 
 
 def test_an_answer_in_circles_is_closed_after_its_last_whole_part_and_says_each_thing_once() -> None:

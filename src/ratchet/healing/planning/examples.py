@@ -1,7 +1,7 @@
 """Examples that words give, such as "total([200], 10) should be 180", as programs that assert them. Pure.
 
-What a call is to come to stands behind it: a literal, or the name of an exception. Which of several is the wanted one
-("gives 220 instead of 180") the words need not tell: it is one that does not hold now.
+What a call is to come to stands behind it: a literal, or the name of an exception. Few forms of a sentence say so
+beyond doubt; all others are told back, since a value read against its sense would be the wrong goal.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from ratchet.failures.redaction.text import redact
 
 MOST_EXAMPLES, _MOST_WORDS, _MOST_CALL, _MOST_SAID = 6, 20_000, 400, 160
 _CALL = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,80}(?:\.\w{1,80}){0,3}\(")
@@ -18,14 +21,31 @@ _LITERAL = re.compile(
     r"'[^'\n]*'|\"[^\"\n]*\"|(?<![\w.-])-?\d[\d_]*(?:\.\d+)?(?![\w])|\b(?:True|False|None|[A-Z]\w{2,60})\b|[\[({]"
 )
 _SENTENCE_ENDS = re.compile(r"[.;!?](?=\s)|\n")
+_VALUE = "\0"  # stands for a value in the form of what is said
+_WANTED = (
+    r"(?:(?:should|must|shall|has to|needs to|ought to|is to) (?:be|equal|return|give|yield|come to|raise)|==|[-=]>)"
+)
+_SEEN = r"(?:is|gives|returns|yields|comes to|raises)"
+_WANTS = re.compile(
+    rf"[`'\")]*,? *(?:{_SEEN} \0,? instead of|(?:{_SEEN} \0,? (?:but|and) (?:it )?)?{_WANTED})"
+    r" ?(?:an? )?`?(?P<wanted>\0)`?"
+    rf"(?:,? (?:not|instead of|rather than) \0|,? but (?:it )?{_SEEN} \0)?(?: now)?[\"')]*(?:[.!,;]| and|, and)?",
+    re.IGNORECASE,
+)
+"""The forms of a wish, from the end of the call to the end of the sentence."""
+_TURNS = re.compile(
+    r"\b(?:no|not|never|nor|neither|nobody|none|cannot|without|unless|if|when|wrong(?:ly)?)\b|n't\b", re.IGNORECASE
+)
+"""Before the call, this may turn the sense of the sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordExample:
-    """One call that words name, and the checks that it may stand for, in the order of what is said."""
+    """One call that words name, and the check that it stands for: () where the words leave open what it is to be."""
 
     said: str
-    checks: tuple[tuple[str, ...], ...]
+    call: str
+    check: tuple[str, ...] = ()
 
 
 def examples(words: str, modules: Mapping[str, ast.Module]) -> Sequence[WordExample]:
@@ -48,11 +68,16 @@ def _examples(words: str, homes: Mapping[str, str]) -> Iterator[WordExample]:
     for n, (start, end) in enumerate(calls):
         following = calls[n + 1][0] if n + 1 < len(calls) else len(words)
         stop = _SENTENCE_ENDS.search(words, end)
-        said = words[end : min(following, stop.start() if stop else len(words), end + _MOST_SAID)]
-        needed = _imports(words[start:end], homes)
-        found = [_program(words[start:end], value, needed) for value in _values(said)] if needed else []
-        if found:
-            yield WordExample(said=f"{words[start:end]}{said}".strip(" ,`"), checks=tuple(found))
+        whole = words[end : min(following, stop.start() if stop else len(words))]
+        call, needed = words[start:end], _imports(words[start:end], homes)
+        if not needed:
+            continue
+        before = [each.end() for each in _SENTENCE_ENDS.finditer(words, 0, start)]
+        value = "" if _TURNS.search(words, before[-1] if before else 0, start) else _wanted(whole)
+        check = _program(call, value, needed) if value else ()
+        hidden = redact(shlex.join(check)) != shlex.join(check)  # it would be shown and kept with the plan
+        said = f"{call}{whole[:_MOST_SAID]}".strip(" ,`")
+        yield WordExample(said=said, call=call, check=() if hidden else check)
 
 
 def _call_end(words: str, start: int) -> int:
@@ -84,16 +109,27 @@ def _imports(call: str, homes: Mapping[str, str]) -> Sequence[str]:
     )
 
 
-def _values(said: str) -> Iterator[str]:
-    at = 0
+def _wanted(said: str) -> str:
+    """The value that is wanted, by what stands behind a call; "" where that is not beyond doubt."""
+    values: list[str] = []
+    form, at = "", 0
     while found := _LITERAL.search(said, at):
-        text, at = found[0], found.end()
+        text, start, end = found[0], found.start(), found.end()
         if text in "[({":
-            ends = (found.start() + each.end() for each in re.finditer(r"[\])}]", said[found.start() :]))
-            end = next((each for each in ends if _is_literal(said[found.start() : each])), 0)
-            text, at = said[found.start() : end], end or at
-        if text and (_is_literal(text) or _is_exception(text)):
-            yield text
+            ends = (start + each.end() for each in re.finditer(r"[\])}]", said[start:]))
+            end = next((each for each in ends if _is_literal(said[start:each])), end)
+            text = said[start:end]
+        known = _is_literal(text) or _is_exception(text)
+        form += said[at:start] + (_VALUE if known else text)
+        values += [text] if known else []
+        at = end
+    form = " ".join((form + said[at:]).split())
+    wants = _WANTS.fullmatch(form)
+    if wants is None:
+        return ""
+    value = values[form.count(_VALUE, 0, wants.start("wanted"))]
+    raises = re.search(r"raises?\W+(?:an? )?\W*$", form[: wants.start("wanted")], re.IGNORECASE) is not None
+    return value if raises == _is_exception(value) else ""
 
 
 def _is_literal(text: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratchet.errors import ModelError, NotFound, Refused, UsageError
-from ratchet.failures.redaction.text import cap, clean
+from ratchet.failures.redaction.text import cap, clean, redact
 from ratchet.healing.episode import Episode, PlanStep, Task, Verdict
 from ratchet.healing.job import Judge, Purse
 from ratchet.healing.judges.protection import graders, is_test
@@ -34,7 +34,7 @@ are asked for one program where no plan came."""
 ROOMS = (16_000, 6_000, 2_500)
 """Characters of the files shown: a usual window, a small one, and a local model's with 4,096 tokens."""
 _CANNOT_START = (126, 127)
-_PATHS_SHOWN, _DIFF_SHOWN, _SAID = 80, 4_000, 200
+_PATHS_SHOWN, _DIFF_SHOWN, _SAID, _UNCLEAR_SHOWN = 80, 4_000, 200, 3
 _MOST_SPOILED, _UNREADABLE = 2_000, b"\0"  # files spoiled to see whether a check looks at any; no text of a language
 _OWN_FAULT = re.compile(
     r'File "<string>", line \d+[^\n]*\n(?:(?!\s*File ")[^\n]*\n)*\s*(?:SyntaxError|IndentationError|NameError'
@@ -123,16 +123,25 @@ class Planning:
         if not steps:
             return None
         found = self._changed(steps, ())
-        return self._with_own(replace(found, beyond=f"Of the words only the examples were looked at: {why}."))
+        beyond = f"Of the words only the examples were looked at: {why}. {self._unclear()}"
+        return self._with_own(replace(found, beyond=beyond.strip()))
 
     def _exemplified(self, words: str) -> list[PlanStep]:
         steps: list[PlanStep] = []
         for each in examples(words, self._modules()) if "(" in words else ():
-            tried = (self._tried(PlanStep(do=clean(each.said, 300), check=check)) for check in each.checks)
-            failing = next((step for step, wrong in tried if not wrong and step.now == "fails"), None)
-            if failing is not None and not _among(failing, (*self._seen.before, *steps)):
-                steps.append(failing)
+            if each.check:
+                step, wrong = self._tried(PlanStep(do=clean(each.said, 300), check=each.check))
+                if not wrong and step.now == "fails" and not _among(step, (*self._seen.before, *steps)):
+                    steps.append(step)
         return steps
+
+    def _unclear(self) -> str:
+        """Name the calls in the words of which it is open what they are to come to, and how to say it."""
+        wish = self._episode.wish
+        found = examples(wish, self._modules()) if "(" in wish else ()
+        calls = dict.fromkeys(clean(each.call, 80) for each in found if not each.check)
+        said = ", ".join(f"`{each} == VALUE`" for each in list(calls)[:_UNCLEAR_SHOWN])
+        return f"No check was made of what is open in the words, or holds a secret: say it as {said}. " if said else ""
 
     def _modules(self) -> dict[str, ast.Module]:
         """The project's Python modules by their names, tests apart."""
@@ -150,10 +159,10 @@ class Planning:
         own, now = self._seen.own, self._seen.now
         if self._episode.task.steps or own is None or now is None or now.passed:
             found = "" if self._episode.task.steps else self._own_said()
-            raise Refused(f"{why}. {found}Or give the command that fails now: --check CMD")
+            raise Refused(f"{why}. {found}{self._unclear()}Or give the command that fails now: --check CMD")
         step = PlanStep(do="Make the project's own check pass.", check=own.argv)
-        beyond = f"The words beyond the project's own check were not looked at: {why}."
-        return TaskPlan(steps=(_after(step, now),), beyond=beyond)
+        beyond = f"The words beyond the project's own check were not looked at: {why}. {self._unclear()}"
+        return TaskPlan(steps=(_after(step, now),), beyond=beyond.strip())
 
     def _own_said(self) -> str:
         if self._seen.own is None:
@@ -222,6 +231,8 @@ class Planning:
             try:
                 step, wrong = self._tried(_step_of(proposed.do, proposed.check))
                 wrong = wrong or self._made_up(step)
+                if redact(shown := check_text(step.check)) != shown:
+                    wrong = f"`{redact(shown)}` holds a secret, which a plan must not show: read it from a variable"
                 if step.check and not _among(step, kept) and _among(step, before):
                     wrong = f"`{check_text(step.check)}` is the check of a step that you drop: write what is to be now"
             except UsageError as error:
