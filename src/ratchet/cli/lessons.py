@@ -267,7 +267,8 @@ def sync(
             for line in synced.diff.split("\n"):
                 show.line(line)
             changed = ", nothing written (--dry-run)"
-        show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{changed}{none}")
+        facts = f" and {show.number(synced.facts, 'fact')} of the project" if synced.facts else ""
+        show.line(f"{file}: {show.number(synced.lessons, 'lesson')}{facts}{changed}{none}")
         for reason, count in synced.left_out.items():
             show.line(f"  left out {count}: {reason}")
 

@@ -69,12 +69,13 @@ def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
 
 
 def _line(lesson: Row) -> str:
-    """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction."""
+    """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction, or where only
+    its error says when it is right: before a step nobody has that."""
     lesson = shown(lesson)
     text = _string(lesson, "text")
     advice = harmless(without_hunks(text) if _holds_hunk(lesson, text) else text, _FACT_LIMIT)
     when = harmless(occasion(lesson), _DIGEST_WHEN)
-    if not advice:
+    if not advice or not (when or says_when(lesson)):
         return ""
     about = f" (when: {when})" if when else ""
     return f"- {advice}{about} [{_provenance(lesson)}]"
@@ -203,22 +204,26 @@ def _met(lesson: Row) -> str:
     return _string(lesson, "met") or _string(lesson, "when_text")
 
 
-_ANYWHERE = ("place", "form", "never")  # rules that name themselves what they are about
+_ANYWHERE = ("place", "form", "never", "flag", "fields", "made", "through", "program")
+
+
+def says_when(lesson: Row) -> bool:
+    """Tell whether the advice of a lesson names itself what it is about: an option, a value, a program, a path."""
+    return not is_mined(lesson) or lesson.get("rule") in _ANYWHERE
 
 
 def occasion(lesson: Row) -> str:
     """Say before which step a lesson is of use: of a mined one in our words, since its failure's are an output's, with
-    the command and the one name that it does not know, or the rule that it finds."""
+    the command and the one name that it does not know, or the rule that it finds. "" where its advice says so, or where
+    nothing but its error would: that the command fails is no reason to follow it."""
     if not is_mined(lesson):
         return _met(lesson)
-    if lesson.get("rule") in _ANYWHERE:
-        return ""
     keys, named = lesson.get("keys"), _string(lesson, "head") or _string(lesson, "tool")
     key = str(keys[0]) if isinstance(keys, list) and keys and lesson.get("rule") == "edit" else ""
     name = name_in(key) or (key if names_rule(key) else "")
-    verb = "fails" if not name or not is_plain_name(name) else "does not know" if name_in(key) else "finds"
-    told = f"`{named}` {verb}" if named else ""
-    return told if verb == "fails" or not told else f"{told} `{name}`"
+    if not named or not name or not is_plain_name(name):
+        return ""
+    return f"`{named}` {'does not know' if name_in(key) else 'finds'} `{name}`"
 
 
 def harmless(text: str, limit: int) -> str:

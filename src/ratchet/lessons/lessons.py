@@ -211,14 +211,14 @@ def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, str]:
+def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]:
     """The key that orders lessons: active ones first, in the order of `standing.place`. Candidates by their evidence:
     sessions, then what they would have been right in, less wrong; of equals those that would save most."""
-    tier, lacks, worth, tried = lesson.place
+    tier, saved, lacks, worth, tried = lesson.place
     if lesson.state == "candidate":
         evidence = lesson.worked + (1 + lesson.right) / (2 + lesson.right + lesson.wrong)
-        return STATES.index(lesson.state), tier, 0, -evidence, worth, lesson.id
-    return STATES.index(lesson.state), tier, lacks, worth, tried, lesson.id
+        return STATES.index(lesson.state), tier, 0, 0, -evidence, worth, lesson.id
+    return STATES.index(lesson.state), tier, saved, lacks, worth, tried, lesson.id
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:

@@ -22,7 +22,7 @@ from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons import facts
 from ratchet.lessons.exposure import concerns, vouched
-from ratchet.lessons.fence import START_LIMIT, harmless, shown
+from ratchet.lessons.fence import DIGEST_LINES, START_LIMIT, harmless, shown
 from ratchet.lessons.lessons import STATES, by_merit
 from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.hunks import without_silencing
@@ -45,6 +45,11 @@ _TEXT_CHARS = 400  # of a lesson's line
 _BLOCK_CHARS = START_LIMIT
 """Of the lessons in a file of notes: an agent reads it whole at every start, as it does what hooks tell it there."""
 
+_ENOUGH = (
+    f"an agent reads {DIGEST_LINES} of what sessions taught at every start, "
+    f"and {_BLOCK_CHARS:,} characters of lessons in all"
+)
+
 Origin = Literal["import", "reviewed"]
 
 
@@ -59,11 +64,12 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """`lessons` are in the file; `left_out` counts active ones of the project that are not, by the reason; `diff` is
+    """`lessons` and `facts` are in the file; `left_out` counts active ones of the project that are not, by the reason; `diff` is
     what changes, or would."""
 
     lessons: int
     changed: bool
+    facts: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     diff: str = field(default="", compare=False)
 
@@ -303,7 +309,9 @@ def sync(
     Raises UsageError when the marks do not pair up, BackendError when the file cannot be read or written.
     """
     path = Path(file)
-    rows = [row for row in store.find("lessons", {"state": "active"}).rows if concerns(row, project)]
+    name = known_as(store, project)
+    active = store.find("lessons", {"state": "active"}).rows
+    rows = [row for row in active if row.get("project") == name or concerns(row, project)]
     fitting, left_out = [], Counter[str]()
     for row in rows:
         reason = _unfit(row, project, with_evidence=with_evidence)
@@ -314,9 +322,7 @@ def sync(
     lessons = [each for each, _ in without_repeats(sorted(fitting, key=by_merit))]
     told = _fitting(lessons)
     if len(lessons) > len(told):
-        left_out[f"the first {len(told)} fill {_BLOCK_CHARS:,} characters, all that an agent is to read"] = len(
-            lessons
-        ) - len(told)
+        left_out[_ENOUGH] = len(lessons) - len(told)
     try:
         held = files.read(path)
     except Refused as error:
@@ -324,15 +330,15 @@ def sync(
             f"{path} is no file that can be replaced; name CLAUDE.md, AGENTS.md or another text"
         ) from error
     old = held or b""
-    met = facts.for_agents(facts.facts_of(store, known_as(store, project)))
-    counted = filter(None, (_one_line(line, 240) for line in met.told))
-    new = _with_block(old, told, [*counted], path)
+    met = facts.for_agents(facts.facts_of(store, name))
+    lines = [line for each in met.told if (line := _one_line(each, 240))]
+    new = _with_block(old, told, lines, path)
     if new != old and not dry_run:
         files.need_inside(path)
         files.swap(path, files.version_of(held), new)
     was, now = (text.decode("utf-8", "replace").splitlines() for text in (old, new))
     diff = "\n".join(unified_diff(was, now, fromfile=str(path), tofile=str(path), lineterm="", n=1))
-    return Synced(lessons=len(told), changed=new != old, left_out=dict(left_out), diff=diff)
+    return Synced(lessons=len(told), facts=len(lines), changed=new != old, left_out=dict(left_out), diff=diff)
 
 
 def _unfit(row: Row, project: str, *, with_evidence: bool) -> str:
@@ -373,7 +379,11 @@ def _with_block(old: bytes, lessons: Sequence[Lesson], told: Sequence[str], path
 def _fitting(lessons: Sequence[Lesson]) -> list[Lesson]:
     """The first lessons, as many as an agent is to read."""
     room, told = _BLOCK_CHARS, []
+    taught = 0
     for each in lessons:
+        taught += each.tried > 0
+        if each.tried and taught > DIGEST_LINES:
+            continue
         room -= sum(len(line) + 1 for line in _lesson_lines(each))
         if room < 0:
             break

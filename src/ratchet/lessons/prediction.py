@@ -22,7 +22,7 @@ from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.ahead.sighted import is_mined, sightings, tells_what_ran
 from ratchet.lessons.fact_lines import fails_of
 from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
-from ratchet.lessons.fence import occasion
+from ratchet.lessons.fence import occasion, says_when
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.mining.calls import ToolCall, calls_of, pieces_of
 from ratchet.lessons.mining.circumstances import NEW, UNKNOWN, Trail
@@ -233,7 +233,12 @@ class _Room:
         rows = [row for row in self._active if row["id"] not in told and _is_about(row, call)]
         rows.sort(key=lambda row: (place(LessonStanding(row)), text_in(row, "id")))
         seen = [(for_agents_of(lesson_of(row)), row) for row in rows[:_FAILURES]]
-        when = [occasion(row) if is_mined(row) else f"it fails of `{each.met}`" for each, row in seen]
+        when = [
+            occasion(row) or ("" if says_when(row) else f"`{call.head}` fails")
+            if is_mined(row)
+            else f"it fails of `{each.met}`"
+            for each, row in seen
+        ]
         return [
             StepLesson(id=each.id, text=each.text, when=at)
             for (each, _), at in zip(seen, when, strict=True)

@@ -25,7 +25,7 @@ _FIRST, _AT_FAILURE, _KNOWN, _HABIT = range(4)
 class LessonStanding:
     """Traits on which the place of a lesson depends, of its row. `is_habit`: it says that the project silences a check;
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
-    it renames what only one session met; `is_table`: it holds a line for each of many names."""
+    it is about a name that only one session met; `is_table`: it holds a line for each of many names."""
 
     __slots__ = (
         "_row",
@@ -33,6 +33,7 @@ class LessonStanding:
         "is_one_off",
         "is_table",
         "known",
+        "saved",
         "says_itself",
         "silences",
         "tried",
@@ -53,9 +54,10 @@ class LessonStanding:
         habits = [bool(each) and all(form.startswith("suppress ") for form in each) for each in remedies]
         self.is_habit, self.silences = habits[:1] == [True], any(habits)
         forms = remedies[0] if remedies else []
-        renames = any(form.startswith("instead ") for form in forms)
+        renames = any(form.startswith("instead ") for form in forms) or _is_named(row)
         self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not asked
         self.is_table = "lines" in row
+        self.saved = _whole(row, "saved_turns")
         self._row = row
 
     @property
@@ -68,8 +70,20 @@ def _is_ruled(row: Mapping[str, Json]) -> bool:
     """Tell whether a finding is known by the name of its rule: its tool says what is wrong."""
     from ratchet.failures.missing_names import names_rule
 
+    key = _key(row)
+    return bool(key) and names_rule(key)
+
+
+def _is_named(row: Mapping[str, Json]) -> bool:
+    """Tell whether a lesson is about one name that a tool does not know."""
+    from ratchet.failures.missing_names import name_in
+
+    return row.get("rule") == "edit" and bool(name_in(_key(row)))
+
+
+def _key(row: Mapping[str, Json]) -> str:
     keys = row.get("keys")
-    return isinstance(keys, list) and bool(keys) and names_rule(str(keys[0]))
+    return str(keys[0]) if isinstance(keys, list) and keys else ""
 
 
 def _whole(row: Mapping[str, Json], name: str) -> int:
@@ -77,20 +91,22 @@ def _whole(row: Mapping[str, Json], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def place(each: LessonStanding) -> tuple[int, int, float, int]:
+def place(each: LessonStanding) -> tuple[int, int, int, float, int]:
     """The sort key of a lesson among those of its state.
 
     By tier: lessons worth telling ahead; those about single names; those that the failing tool says or everybody
-    knows; habits of silencing a check. Within a tier by what is lacking: it worked in several sessions and in most (or
-    a person approved it); the failing tool does not say what is wrong. Then by what the failure cost, most first.
+    knows; habits of silencing a check. Within a tier by the calls that it would have prevented in later sessions
+    (`lessons.backtest`), most first; then by what is lacking: it worked in several sessions and in most (or a person
+    approved it); the failing tool does not say what is wrong, or saying so helped nobody. Then by what the failure
+    cost, most first.
     """
     tier = _HABIT if each.is_habit else _KNOWN if each.says_itself or each.known else _FIRST
     proven = not each.tried or (each.worked or each.tried) >= PROVEN_SESSIONS
     usual = not each.worked or 2 * each.worked >= each.tried
-    lacks = (not proven or not usual) + each.is_explained
+    lacks = (not proven or not usual) + (each.is_explained and not each.saved)
     if tier == _FIRST and (each.is_one_off or each.is_table):
         tier = _AT_FAILURE
-    return tier, lacks, -each.worth, each.tried
+    return tier, -each.saved, lacks, -each.worth, each.tried
 
 
 def unsaid(each: LessonStanding) -> str:

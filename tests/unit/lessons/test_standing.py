@@ -240,7 +240,8 @@ def test_a_file_of_notes_is_kept_short_and_says_what_it_leaves_out(store: Store,
     block = (tmp_path / "AGENTS.md").read_text()
     assert 3500 < len(re.findall(r"(?s)- When.*", block)[0]) < 4100
     assert found.left_out == {
-        f"the first {found.lessons} fill 4,000 characters, all that an agent is to read": 60 - found.lessons
+        "an agent reads 8 of what sessions taught at every start, and 4,000 characters of lessons in all": 60
+        - found.lessons
     }
 
 

@@ -112,6 +112,7 @@ class SyncedShape(Shape):
 
     file: str = said("The file.")
     lessons: int = said("Lessons in it.")
+    facts: int = said("Facts of its project in it.")
     changed: bool = said("Whether it had to be written.")
     left_out: dict[str, int] = said("Active lessons of the project that are not in it, by the reason.")
     diff: str = said("What changes in it, or would with --dry-run.")
