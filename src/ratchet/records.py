@@ -194,6 +194,7 @@ class Lesson:
     seen_at: float = 0.0  # when it was met last
     replaces: tuple[str, ...] = ()  # lessons of people for the same failure that it contradicts; it is newer
     met: str = ""  # `when` with what all who met it share filled in, as it is shown
+    project: str = ""  # the name under which its evidence counts, as facts and recall have it
     place: tuple[int, int, int, float, int] = (0, 0, 0, 0.0, 0)  # among lessons of its state (`lessons.standing`)
     unsaid: str = ""  # why it is not told ahead of its failure
     is_habit: bool = False  # it says that the project silences a check

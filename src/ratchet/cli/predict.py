@@ -55,12 +55,14 @@ def predict(
     if as_json:
         show.as_json(shapes.prediction.PredictionShape.built(found))
         return
+    from ratchet.lessons.odds import SESSIONS, STEPS
     from ratchet.lessons.prediction import told_in_words
 
     out = show.console()
     show.row(out, show.block(told_in_words(found)))
     if project is None and all(each.probability is None for each in found.steps):
-        known = [each.project for each in lessons.facts(limit=_KNOWN) if each.project not in ("", found.project)]
-        named = f"; known are {', '.join(known)}" if known else ""
+        others = [each for each in lessons.facts(limit=_KNOWN) if each.project not in ("", found.project)]
+        known = [each.project for each in others if each.calls >= STEPS and each.sessions >= SESSIONS]
+        named = f"; enough is known of {', '.join(known)}" if known else ""
         hint = show.plain(f"where it is not about {found.project or Path.cwd()}{named}", 600)
         show.row(out, hint, "next  --project NAME                  ")

@@ -103,13 +103,16 @@ def plain(text: str, limit: int = 200) -> Styled:
 def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, limit: int = 240) -> None:
     """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
     first, *hunk = text.split("\n")
-    said = plain(first, limit)
-    row(out, said.append(marked) if marked is not None else said, prefix)
+    before = first.removesuffix(EXAMPLE) if marked is not None and hunk else first
+    said = plain(before, limit)
+    row(out, said.append(marked).append(first[len(before) :]) if marked is not None else said, prefix)
     for each in cut([line.expandtabs(4) for line in hunk[:_HUNK_LINES]]):
         row(out, Styled(visible(each).rstrip()), Styled(" " * (prefix.cell_len + 2)))
 
 
 _HUNK_LINES = 8
+EXAMPLE = ", for example:"
+"""What ends the sentence of a fix whose hunk stands below."""
 
 
 def bold(text: Styled) -> Styled:
@@ -243,7 +246,7 @@ def _counts_in(each: Lesson) -> Styled:
     """Say where agents are handed it: the answer to "why is the hook silent?"."""
     if each.scope == "global":
         return Styled("every project")
-    where = ", ".join(each.projects[:5]) or "no project"
+    where = each.project or ", ".join(each.projects[:5]) or "no project"
     return plain(f"{where} (ratchet lessons approve --global ID: in every project)", 600)
 
 

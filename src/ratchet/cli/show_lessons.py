@@ -76,7 +76,9 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     seen = f"{each.proof}  " if each.tried else ""
     head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{seen}{each.kind}  ", "default")
     same = f" and {others} alike" if others > 0 else ""
-    row(out, head.append(f"{each.id}{same}", "dim"))
+    place = "every project" if each.scope == "global" else each.project
+    where = f"  in {plain(place, 100)}" if place else ""
+    row(out, head.append(f"{each.id}{same}{where}", "dim"))
     row(out, plain(each.met, 140), Styled("  when ", "dim"))
     if each.quote:
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))

@@ -9,11 +9,11 @@ from ratchet.failures.patterns.health import AgentStanding, health, standings
 from ratchet.failures.patterns.patterns import REST, PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
-from ratchet.lessons.failing import Failing, FailsBy, Window, failing, fails_by, over_time
+from ratchet.lessons.failing import HOUR_S, Failing, FailsBy, Window, failing, fails_by, over_time
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.standing import without_repeats
-from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Pattern, Row, number_in, whole_in
+from ratchet.ports import Store, Where
+from ratchet.records import Lesson, Pattern, Row, number_in, whole_in
 
 _TOP, _WAITING = 8, 3  # rows of a list on one page
 _DEAREST = 200  # patterns among which rising ones are looked for: one that costs less than all of them can wait
@@ -33,11 +33,13 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopPattern:
-    """A pattern that failed within a window: how often, in how many sessions, and when."""
+    """A pattern that failed within a window: how often, in how many sessions, when, and the seconds that it cost there,
+    counted as `Pattern.wasted_s` is."""
 
     pattern: Pattern
     count: int
     sessions: int
+    lost_s: float
     over_time: tuple[int, ...]
 
 
@@ -133,23 +135,43 @@ def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], fo
     top = patterns.built(seen[:_TOP])
     ids = [each.id for each in top]
     sessions, points = _sessions(store, ids, found.window), over_time(store, ids, found.window)
+    lost = {each.id: each.wasted_s for each in top} if found.window.name == "all" else _lost(store, ids, found)
     return tuple(
         TopPattern(
             pattern=each,
             count=found.patterns[each.id],
             sessions=sessions.get(each.id, 0),
+            lost_s=lost.get(each.id, 0.0),
             over_time=tuple(points.get(each.id, ())),
         )
         for each in top
     )
 
 
-def _sessions(store: Store, patterns: Sequence[Json], within: Window) -> dict[str, int]:
+def _lost(store: Store, patterns: Sequence[str], found: Failing) -> dict[str, float]:
+    """What these patterns cost within a window: until each failure was resolved, else the failing call's own time."""
+    of, since = _signatures(store, patterns), found.window.since
+    asked: Where = {"signature": ("in", [*of])}
+    spent = store.sum_by("tallies", ("signature",), ("duration_s",), {**asked, "hour": (">=", int(since // HOUR_S))})
+    sums = ("distinct:failed_id", "wasted_s")
+    ended = store.sum_by("resolutions", ("signature",), sums, {**asked, "at": (">=", since)})
+    own, until, resolved = (dict.fromkeys(of.values(), 0.0) for _ in range(3))
+    for row in spent:
+        own[of[str(row["signature"])]] += number_in(row, "duration_s")
+    for row in ended:
+        until[of[str(row["signature"])]] += number_in(row, "wasted_s")
+        resolved[of[str(row["signature"])]] += whole_in(row, "distinct:failed_id")
+    return {name: until[name] + own[name] * max(0.0, 1.0 - resolved[name] / found.patterns[name]) for name in own}
+
+
+def _signatures(store: Store, patterns: Sequence[str]) -> dict[str, str]:
+    rows = store.sum_by("signatures", ("signature", "pattern"), (), {"pattern": ("in", [*patterns])})
+    return {str(row["signature"]): str(row["pattern"]) for row in rows}
+
+
+def _sessions(store: Store, patterns: Sequence[str], within: Window) -> dict[str, int]:
     """In how many sessions each of these patterns was met within a window."""
-    of = {
-        str(row["signature"]): str(row["pattern"])
-        for row in store.sum_by("signatures", ("signature", "pattern"), (), {"pattern": ("in", [*patterns])})
-    }
+    of = _signatures(store, patterns)
     met: dict[str, set[str]] = {}
     where = {"signature": ("in", [*of]), "max_at": (">=", within.since), "min_at": ("<", within.until)}
     for row in store.sum_by("sightings", ("signature", "session"), (), where):  # type: ignore[arg-type]

@@ -45,16 +45,16 @@ def obeyed(
 
 def publish_facts(store: Store, home: Path, projects: Iterable[str] | None = None) -> None:
     """Tell the hooks what a session in each of these projects (by name; None: in all, and of no other any more) is to
-    know from its start.
+    know from its start. What a remote names is also told in a folder that is none of its clones here.
 
     A home that cannot be written costs a warning. Raises StoreError.
     """
     told = {}
     for project in sorted(set(facts.projects(store) if projects is None else projects)):
         found = facts.for_agents(facts.facts_of(store, project))
-        told[exposure.facts_path(str(home), project)] = fence.facts(
-            found.told, fence.FACTS_LIMIT, facts.remote(project)
-        )
+        said = fence.facts(found.told, fence.FACTS_LIMIT, facts.remote(project))
+        for name in (project, *repositories.known_by(store, project)):
+            told[exposure.facts_path(str(home), name)] = said
     _tell(told, whole=projects is None, folder=home / "hook" / "facts")
 
 

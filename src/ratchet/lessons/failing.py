@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
 ORDER = patterned.ORDER
-_HOUR_S = 3_600
+HOUR_S = 3_600
 _DAY_S = 86_400.0
 
 RANGES: Mapping[str, tuple[float, int]] = {
@@ -69,7 +69,7 @@ class Window:
 
     def place(self, hour: int) -> int | None:
         """The column of an hour; None outside."""
-        n = int((hour * _HOUR_S - self.since) // self.step_s)
+        n = int((hour * HOUR_S - self.since) // self.step_s)
         return n if 0 <= n < self.columns else None
 
 
@@ -84,22 +84,22 @@ def window(store: Store, asked: str = "", *, now: float) -> Window:
     first, last = number_in(row, "min:min_at", now), min(now, number_in(row, "max:max_at", now))
     name = asked or _where_the_data_is(store, last, whole_in(row, "calls"))
     length_s, step = RANGES[name]
-    end = int(last // _HOUR_S) + 1
+    end = int(last // HOUR_S) + 1
     if math.isinf(length_s):
         start = int(first // _DAY_S) * HOURS
         step = math.ceil((end - start) / _COLUMNS)
     else:
-        start = end - int(length_s // _HOUR_S)
+        start = end - int(length_s // HOUR_S)
         if length_s > _DAY_S:
             start = math.ceil(start / HOURS) * HOURS
     columns = max(1, math.ceil((end - start) / step))
-    since = float(start * _HOUR_S)
-    return Window(name=name, since=since, step_s=float(step * _HOUR_S), columns=columns, last=last)
+    since = float(start * HOUR_S)
+    return Window(name=name, since=since, step_s=float(step * HOUR_S), columns=columns, last=last)
 
 
 def _where_the_data_is(store: Store, last: float, calls: int) -> str:
     for name in ("14d", "30d", "90d"):
-        start = int((last - RANGES[name][0]) // _HOUR_S)
+        start = int((last - RANGES[name][0]) // HOUR_S)
         held = store.sum_by("activity", (), ("calls",), {"hour": (">=", start)})
         if whole_in(held[0], "calls") >= _LEAST_SHARE * calls:
             return name
@@ -147,7 +147,7 @@ def failing(store: Store, within: Window) -> Failing:
     columns = tuple(Stretch(at=at) for at in within.moments)
     sums = _activity(store, within, columns)
     lost_s = 0.0
-    start: Where = {"hour": (">=", int(within.since // _HOUR_S))}
+    start: Where = {"hour": (">=", int(within.since // HOUR_S))}
     for row in store.sum_by("kind_tallies", ("hour", "kind"), ("n", "duration_s"), start):
         place, kind = within.place(whole_in(row, "hour")), text_in(row, "kind")
         if place is not None and kind not in EXCUSED and row["n"]:
@@ -169,7 +169,7 @@ def failing(store: Store, within: Window) -> Failing:
 
 def _activity(store: Store, within: Window, columns: Sequence[Stretch]) -> Row:
     total: Row = {"tokens": 0, "cost_usd": 0.0}
-    start = int(within.since // _HOUR_S)
+    start = int(within.since // HOUR_S)
     sums = ("calls", "failures", "tokens", "cost_usd")
     for row in store.sum_by("activity", ("hour",), sums, {"hour": (">=", start)}):
         place = within.place(whole_in(row, "hour"))
@@ -186,7 +186,7 @@ def _counted(store: Store, within: Window) -> dict[str, int]:
     if within.name == "all":
         rows = store.sum_by("signature_sums", ("signature",), ("n",), {"agent": ALL})
     else:
-        rows = store.sum_by("tallies", ("signature",), ("n",), {"hour": (">=", int(within.since // _HOUR_S))})
+        rows = store.sum_by("tallies", ("signature",), ("n",), {"hour": (">=", int(within.since // HOUR_S))})
     counts = {row["signature"]: row["n"] for row in rows}
     found: dict[str, int] = {}
     for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ()):
@@ -198,7 +198,7 @@ def _counted(store: Store, within: Window) -> dict[str, int]:
 
 def _before(store: Store, within: Window) -> tuple[int, int]:
     length_s = within.until - within.since
-    first, last = (int(at // _HOUR_S) for at in (within.since - length_s, within.since))
+    first, last = (int(at // HOUR_S) for at in (within.since - length_s, within.since))
     later, longer = (
         store.sum_by("activity", (), ("calls", "failures"), {"hour": (">=", hour)})[0] for hour in (last, first)
     )
@@ -217,7 +217,7 @@ def over_time(store: Store, patterns: Collection[str], within: Window) -> dict[s
     found: dict[str, list[int]] = {}
     for start in range(0, len(of), _ASKED_AT_ONCE):
         some = list[Json](of)[start : start + _ASKED_AT_ONCE]
-        asked: Where = {"signature": ("in", some), "hour": (">=", int(within.since // _HOUR_S))}
+        asked: Where = {"signature": ("in", some), "hour": (">=", int(within.since // HOUR_S))}
         for row in store.sum_by("tallies", ("signature", "hour"), ("n",), asked):
             place = within.place(whole_in(row, "hour"))
             if place is not None:
@@ -275,7 +275,7 @@ def fails_by(store: Store, by: By, *, since: float = 0.0, project: str = "") -> 
 def _since(store: Store, by: By, where: Where, since: float) -> list[Row]:
     """Sums of the facts since a moment, read from the sessions that did something since."""
     ran = store.sum_by("session_tallies", ("session",), (), {"max_at": (">=", since)})
-    asked: dict[str, Json | tuple[str, Json]] = {**where, "hour": (">=", int(since // _HOUR_S))}
+    asked: dict[str, Json | tuple[str, Json]] = {**where, "hour": (">=", int(since // HOUR_S))}
     asked["session"] = ("in", ["", *(row["session"] for row in ran)])
     found: dict[str, Row] = {}
     for _, rows in groupby(store.find("facts", asked, order=("session",)).rows, key=lambda row: row["session"]):

@@ -69,8 +69,8 @@ def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
 
 
 def _line(lesson: Row) -> str:
-    """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction, or where only
-    its error says when it is right: before a step nobody has that."""
+    """One lesson in a line: what to do, when, and what speaks for it; "" where it reads as an instruction, or where
+    only its error says when it is right: before a step nobody has that."""
     lesson = shown(lesson)
     text = _string(lesson, "text")
     advice = harmless(without_hunks(text) if _holds_hunk(lesson, text) else text, _FACT_LIMIT)

@@ -276,6 +276,8 @@ def top(home: str, project: str) -> list[Row]:
         clauses.append("instr(l.body, ?) > 0")
         values.append(name[:-1] if not values else name)
         folder = os.path.dirname(folder).rstrip("/")
+    clauses.append("l.project = ?")
+    values.append(exposure.project_name(project))
     where = f"WHERE l.state = 'active' AND ({' OR '.join(clauses)}) ORDER BY l.worked DESC, l.id DESC LIMIT {OFFERED}"
     found = [(standing.LessonStanding(row), row) for row in _select(home, where, tuple(values), project)]
     effects = exposure.published_effects(home)

@@ -64,8 +64,8 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """`lessons` and `facts` are in the file; `left_out` counts active ones of the project that are not, by the reason; `diff` is
-    what changes, or would."""
+    """`lessons` and `facts` are in the file; `left_out` counts active ones of the project that are not, by the reason;
+    `diff` is what changes, or would."""
 
     lessons: int
     changed: bool

@@ -153,7 +153,7 @@ class _Room:
     def no_basis(self) -> str:
         found = self._odds
         return (
-            f"no basis: {found.steps:,} steps of {found.sessions} sessions known here, of {STEPS} and {SESSIONS} needed"
+            f"no basis: {found.steps:,} steps of {found.sessions} sessions known here; it takes {STEPS} of {SESSIONS}"
         )
 
     def command(self, text: str, more_lines: int = 0) -> list[PredictedStep]:
@@ -333,8 +333,8 @@ def told_in_words(found: Prediction) -> str:
 
 
 def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
-    likely = "no probability" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail"
-    yield f"{step.step.strip()}: {likely} ({step.basis})"
+    likely = "" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail "
+    yield f"{step.step.strip()}: {likely}({step.basis})" if likely else f"{step.step.strip()}: {step.basis}"
     yield from (f"  {line}" for line in why)
     for each in step.lessons:
         when = f"where {each.when}: " if each.when else ""

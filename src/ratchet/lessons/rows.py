@@ -8,7 +8,7 @@ from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.standing import LessonStanding, place, unsaid
-from ratchet.records import Lesson, Row, record_of
+from ratchet.records import Lesson, Row, record_of, text_in
 
 
 def lesson_of(row: Row) -> Lesson:
@@ -25,6 +25,7 @@ def lesson_of(row: Row) -> Lesson:
         stale=stale(row, folder_of(row)),
         is_edit=said.get("rule") == "edit",
         is_habit=standing.is_habit,
+        project=text_in(row, "project"),
         place=place(standing),
         unsaid=unsaid(standing),
     )

@@ -129,7 +129,7 @@ def test_a_strange_project_has_no_basis_and_no_number(book: LessonBook, tmp_path
     (step,) = book.predict(command="mise run lint", project=str(tmp_path / "other")).steps
     assert (step.probability, step.runs, step.why) == (None, 0, ())
     assert step.basis.startswith("no basis: 0 steps of 0 sessions")
-    assert "no probability (no basis" in told_in_words(book.predict(command="ls", project=str(tmp_path / "other")))
+    assert "ls: no basis: 0 steps" in told_in_words(book.predict(command="ls", project=str(tmp_path / "other")))
 
 
 def test_a_command_that_never_ran_says_so(book: LessonBook, shop: Path) -> None:

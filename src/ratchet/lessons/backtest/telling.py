@@ -32,19 +32,18 @@ def said(found: Backtest) -> str:
         )
     before, lessons = found.saved_before, found.right + found.wrong + found.unknown
     return (
-        f"Had Ratchet been here since {since}: {before.turns:,} of {_failed(found.failures)} prevented by a word "
-        f"before the step{_in_brackets(before)}{_without_it(found)}. "
-        f"Lessons would have been told {_times(lessons)}, each once a session: "
-        f"{told(found)}. A call counts as prevented where right lessons answer all that failed in it."
+        f"Had Ratchet been here since {since}: {before.turns:,} of {_failed(found.failures)} prevented"
+        f"{_in_brackets(before)}, by telling an agent a lesson of earlier sessions before the step. "
+        f"Lessons told in all: {_times(lessons)}, {told(found)}.{_without_it(found)}"
     )
 
 
 def _without_it(found: Backtest) -> str:
-    """Say how much of it is left where nothing is said before a step."""
+    """Say how much of it is left where no hook runs before a step."""
     if not found.saved_before.turns:
         return ""
     also = f"{found.saved.turns:,}{_in_brackets(found.saved)}" if found.saved.turns else "none"
-    return f"; of these {also} also where lessons are told only once a step has failed"
+    return f" Told only after a step has failed, they would have prevented {also}."
 
 
 def titles(found: Backtest) -> list[tuple[str, Sequence[BacktestOffer]]]:
@@ -73,7 +72,8 @@ def of_lesson(lesson: Lesson) -> str:
         if lesson.saved_turns
         else ""
     )
-    return f"told in later sessions: {told(lesson)}{ended}"
+    wrong = " (wrong: that failure was mended otherwise there)" if lesson.wrong else ""
+    return f"had it been told in later sessions: {told(lesson)}{wrong}{ended}"
 
 
 def saving(saved: Saving) -> str:
@@ -118,11 +118,14 @@ def figures(found: Backtest) -> list[tuple[str, str]]:
     return [
         ("sessions with a failure", f"{found.sessions:,}"),
         ("failed calls", f"{found.failures:,}"),
-        ("  met in an earlier session", f"{found.recurring:,}"),
+        ("  of a kind that an earlier session met", f"{found.recurring:,}"),
         ("  answered by a lesson", f"{found.offered:,}"),
         ("  answered by none", f"{found.silent:,}"),
         ("lessons told, each once a session", told(found)),
-        ("a step that had failed, run again", f"{found.repeats_right:,} failed again, {found.repeats_wrong:,} worked"),
+        (
+            "the same failed step, run once more",
+            f"{found.repeats_right:,} failed again, {found.repeats_wrong:,} worked",
+        ),
         ("prevented, told before the step", saving(found.saved_before)),
         ("  of these, told after a failure", saving(found.saved)),
     ]
