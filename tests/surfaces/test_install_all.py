@@ -67,6 +67,19 @@ def test_all_agents_of_a_machine_go_in_once_and_out_byte_for_byte(machine: Path)
         ratchet("uninstall", "--all")
 
 
+def test_a_plan_names_every_event_that_changes_whatever_of_the_persons_own_stands_there(machine: Path) -> None:
+    own = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}], "Own": []}, "model": "opus"}
+    path = machine / ".claude/settings.json"
+    path.write_text(json.dumps(own, indent=4))
+    shown = ratchet("install", "claude-code", "--dry-run", "--hooks-only").output
+    ratchet("install", "claude-code", "--hooks-only")
+    after = json.loads(path.read_text())["hooks"]
+    changed = [event for event in after if after[event] != own["hooks"].get(event)]  # type: ignore[attr-defined]
+    assert "Stop" in changed
+    (named,) = [line.strip() for line in shown.splitlines() if line.startswith("  ")]
+    assert sorted(named.split(", ")) == sorted(["hooks", *changed])
+
+
 def test_an_edit_made_meanwhile_stays(machine: Path) -> None:
     ratchet("install", "--all")
     gemini = machine / ".gemini/settings.json"

@@ -6,7 +6,6 @@ Text from tools is shown as data: never as markup, never as control characters.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -361,9 +360,6 @@ def notes(told: Sequence[str]) -> None:
         line(each)
 
 
-_ENTRY = r'^[+-](?: {0,4}|\t{0,2})(?:"([\w.-]{1,60})": [{\["]|\[{1,2}([\w."-]{1,80})\])'
-
-
 def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool) -> None:
     from ratchet.integrations.settings_file import named as named_file
 
@@ -380,9 +376,8 @@ def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool)
         lines = [each[:1] for each in done.diff.split("\n")[2:]]
         more, fewer = number(lines.count("+"), "line"), number(lines.count("-"), "line")
         line(f"would {verb} {place}: {more} in, {fewer} out")
-        named = dict.fromkeys(first or second for first, second in re.findall(_ENTRY, done.diff, re.MULTILINE))
-        if named:
-            line(f"  {', '.join(named)}")
+        if done.entries:
+            line(f"  {visible(', '.join(done.entries))}")
         return
     line(f"{'taken out of' if removed else 'installed in'} {place}")
     if done.backup:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ratchet.errors import Refused
-from ratchet.integrations.settings_file import Installed, KeptOriginal, diff, read, replace
+from ratchet.integrations.settings_file import Installed, KeptOriginal, read, replace
 from ratchet.records import Json
 
 
@@ -65,7 +65,7 @@ def install(
     if not dry_run:
         kept.remember(original, after)
         replace(path, before, after, mode=mode)
-    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
+    return Installed.of(path, before, after, backup=kept.backup_if_any())
 
 
 def uninstall(
@@ -94,7 +94,7 @@ def uninstall(
         elif not more:
             kept.forget()
         replace(path, before, after)
-    return Installed(path=str(path), changed=True, diff=diff(path, before, after), backup=kept.backup_if_any())
+    return Installed.of(path, before, after, backup=kept.backup_if_any())
 
 
 def _is_bare(text: str | None) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ratchet import __version__, files
 from ratchet.errors import BackendError, Refused
 from ratchet.integrations.clients.claude_code import ClaudeCodeClient
-from ratchet.integrations.settings_file import Installed, diff, read
+from ratchet.integrations.settings_file import Installed, read
 from ratchet.records import Json, Row
 
 NAME = "ratchet"
@@ -128,7 +128,7 @@ def build(folder: Path, *, home: Path, dry_run: bool = False) -> list[Installed]
         before = read(path)
         if before != text and not dry_run:
             _write(path, text)
-        done.append(Installed(path=str(path), changed=before != text, diff=diff(path, before, text)))
+        done.append(Installed.of(path, before, text))
     if not dry_run:
         note_python(home)
     return done

@@ -6,25 +6,35 @@ import difflib
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ratchet import files
-from ratchet.errors import BackendError
+from ratchet.errors import BackendError, Refused
+from ratchet.improving.targets import json_text
+from ratchet.records import Json
 
 InstallScope = Literal["user", "project"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """Change that was (or with `dry_run` would be) made to a settings file. `diff` is a unified diff, `backup` the file
-    that keeps its content from before, "" where there was none."""
+    """Change that was (or with `dry_run` would be) made to a settings file. `diff` is a unified diff, `entries` names
+    what of the file changes, `backup` is the file that keeps its content from before, "" where there was none."""
 
     path: str
     changed: bool
     diff: str
+    entries: tuple[str, ...] = ()
     backup: str = ""
+
+    @classmethod
+    def of(cls, path: Path, before: str | None, after: str | None, *, backup: str = "") -> Installed:
+        lines = _diff(path, before, after)
+        named = _entries(before, after, lines)
+        return cls(path=str(path), changed=before != after, diff=lines, entries=named, backup=backup)
 
 
 class KeptOriginal:
@@ -92,13 +102,34 @@ def replace(path: Path, before: str | None, after: str | None, *, mode: int = 0o
     files.swap(real, files.version_of(old), new, mode=mode if before is None else None)
 
 
+_TABLE = r"(?m)^[+-]\[{1,2}([\w.\"-]{1,80})\]"
+
+
+def _entries(before: str | None, after: str | None, changed: str) -> tuple[str, ...]:
+    """Name the keys of a JSON file whose values differ, and the keys below them; else the tables of a `changed`."""
+    try:
+        old, new = (json_text.parsed(text) if (text or "").strip() else {} for text in (before, after))
+    except Refused:
+        return tuple(dict.fromkeys(re.findall(_TABLE, changed)))
+    return tuple(dict.fromkeys(name for key in _differing(old, new) for name in (key, *_below(old, new, key))))
+
+
+def _below(old: Json, new: Json, key: str) -> list[str]:
+    return _differing(*(held.get(key) if isinstance(held, dict) else None for held in (old, new)))
+
+
+def _differing(old: Json, new: Json) -> list[str]:
+    one, other = (held if isinstance(held, dict) else {} for held in (old, new))
+    return [key for key in {**one, **other} if one.get(key) != other.get(key)]
+
+
 def named(path: Path) -> str:
     """Name a settings file, and the one that is written in its place where it, or its folder, is a link."""
     linked = path.is_symlink() or path.parent.is_symlink()
     return f"{path} (a link to {path.resolve()})" if linked else str(path)
 
 
-def diff(path: Path, before: str | None, after: str | None) -> str:
+def _diff(path: Path, before: str | None, after: str | None) -> str:
     lines = difflib.unified_diff(
         (before or "").splitlines(),
         (after or "").splitlines(),
