@@ -10,6 +10,8 @@ import pytest
 
 from ratchet.errors import Conflict, ModelError, NotFound, Refused
 from ratchet.healing import rows as episodes
+from ratchet.healing.book import HealMeans, HealRequest
+from ratchet.healing.episode import Verdict
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.landing.destination import Landing
 from ratchet.healing.solvers.prompting import Material, prompt
@@ -215,10 +217,31 @@ def test_changes_of_tests_are_refused_with_the_reason_and_it_goes_on(bench: Benc
     assert "test_calc.py: it is a test" in ended.attempts[0].reason
 
 
+class Unmoved:
+    """A judge that says no, whatever it is shown."""
+
+    name = "unmoved"
+
+    def judge(self, *_: object, **__: object) -> Verdict:
+        return Verdict(passed=False, score=0.0, reason="not good enough")
+
+
+def test_a_judge_that_says_the_same_of_every_patch_ends_the_search(bench: Bench) -> None:
+    code = "def f(a):\n    if a > 1 and a > 1 and a > 1:\n        return a - 1\n    return 0\n"
+    (bench.project / "calc.py").write_text(code)
+    (bench.project / "test_calc.py").write_text("from calc import f\n\n\ndef test_f():\n    assert f(2) == 2\n")
+    asked = HealRequest(check=("python", "-m", "pytest", "-q"), folder=bench.project, solver="repair")
+    ended = bench.book.run(asked, HealMeans(judge=Unmoved()))
+    assert ended.status == "no_progress"
+    assert "(not good enough); the judge says the same of each as of the untouched project" in ended.reason
+    assert ended.attempts[0].candidates < asked.budget.candidates
+
+
 def test_protected_files_are_refused(bench: Bench) -> None:
     ended = bench.heal({"calc.py": RIGHT}, protected=("calc.*",), attempts=1)
     assert (ended.status, ended.attempts[0].status) == ("failed", "refused")
     assert "--protect" in ended.attempts[0].reason
+    assert ended.learnt == (), "what was refused was never tried"
 
 
 def test_a_held_check_decides_and_its_output_stays_held(bench: Bench) -> None:

@@ -12,6 +12,7 @@ from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.planning.plan import TaskPlan, check_text
 from ratchet.healing.sibling_checks import SiblingPatch
+from ratchet.healing.skilled import changed_files
 
 STYLES = {
     "passed": "green",
@@ -97,7 +98,7 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
         for each in held.learnt:
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
         if held.applied:
-            out.print(f"  result: {held.applied}")
+            out.print(Styled("  result: ").append(plain(_landed(held), 400), "default"), soft_wrap=True)
         else:
             out.print(
                 f"  Nothing in your project changed. Next: ratchet run --resume {held.id} --apply", soft_wrap=True
@@ -111,6 +112,11 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
     if siblings is not None and held.status == "passed":
         _siblings(out, siblings)
+
+
+def _landed(held: Episode) -> str:
+    """Name where the result is: the files of the project, else the branch or the patch."""
+    return f"written to {', '.join(changed_files(held.diff))}" if held.applied == "apply" else held.applied
 
 
 def _suspects(out: Console, held: Episode) -> None:
@@ -169,7 +175,8 @@ def episodes(found: Sequence[Episode]) -> None:
     if not found:
         out.print("No episodes yet. Next: ratchet run --check CMD heals what fails.")
     for each in found:
-        line = Styled(f"{each.status.replace('_', ' '):<15}", STYLES.get(each.status, "red"))
+        told = "doubtful" if each.is_doubtful else each.status.replace("_", " ")
+        line = Styled(f"{told:<15}", "yellow" if each.is_doubtful else STYLES.get(each.status, "red"))
         line.append(f" {number(len(each.attempts), 'attempt'):<11} ", "default")
         line.append(plain(each.task.instruction or shlex.join(each.task.check), 60))
         line.append(f"  {each.task.folder}  {ago(each.started_at)}  {each.id}", "dim")

@@ -147,9 +147,11 @@ def _of_failure(episode: Episode, vain: Sequence[Attempt]) -> Row | None:
 
 def _is_in_vain(attempt: Attempt) -> bool:
     """Tell whether a change is known not to help: what it was to mend fails still, and the check did not pass with it.
-    Where another failure came instead (a limit, a missing package), it may be right."""
-    changed = bool(attempt.diff) and attempt.status in ("failed", "refused")
-    return changed and attempt.score < 1 and attempt.signature == attempt.faced
+    Where another failure came instead (a limit, a missing package), it may be right; what was refused was never
+    tried."""
+    return (
+        bool(attempt.diff) and attempt.status == "failed" and attempt.score < 1 and attempt.signature == attempt.faced
+    )
 
 
 def _in_vain(vain: Sequence[Attempt]) -> list[Json]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ratchet.failures.failed_tests import name_of
-from ratchet.healing.episode import Memo
+from ratchet.healing.episode import Memo, Verdict
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.grading import INSIDE
 from ratchet.healing.judges.readers import untouched
@@ -44,6 +44,7 @@ _ENDING_S, _ENDING_SHARE = 10.0, 0.05
 _LONGEST_S = 1_200.0
 _PROCESSES = 4  # each may use memory of its own
 _JUDGED = 4  # patches shown to the full check
+_ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
@@ -132,13 +133,13 @@ class Repair:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
         skip, spent = _skipped(job), tuple[str, ...]()
         tried, used_s, refused = 0, 0.0, ""
+        alike, before = list[bool](), (job.failure.signature, job.failure.reason)
         told = unreadable(job.failure, reading(untouched(job.workspace.view())))
         if told and not job.donors:
             return Solved(status="gave_up", reason=told)
         while True:
             seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
-            spent_cpu = 0 < self._cpu_s <= used_s
-            if seconds <= 0 or spent_cpu or job.cancelled():
+            if seconds <= 0 or 0 < self._cpu_s <= used_s or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
             cpu_s = max(0.0, self._cpu_s - used_s)
             found = self._search(job, seconds, cpu_s, candidates=job.candidates - tried, skip=skip, spent=spent)
@@ -147,13 +148,17 @@ class Repair:
                 reason = found.problem or exhausted(replace(found, tried=tried), job.candidates)
                 reason = "; ".join(filter(None, (refused, reason)))
                 return Solved(status="gave_up", candidates=tried, reason=reason, hints=hints_of(found))
-            judged, reason = self._proposed(job, found)
+            judged, against = self._proposed(job, found)
             if judged is not None:
-                earlier = tried - found.tried
-                return replace(judged, candidates=judged.candidates + earlier)
+                return replace(judged, candidates=judged.candidates + tried - found.tried)
             skip = (*skip, *(str(patch.get("key")) for patch in found.patches[:_JUDGED]))
             spent = (*spent, *found.spent)
+            reason = against[-1].reason if against else ""
             refused = f"{len(skip)} patches pass the tests here, but not the full check ({reason})"
+            alike += [(each.signature, each.reason) == before for each in against]
+            if len(alike) >= _ALIKE and all(alike[-_ALIKE:]):
+                refused += "; the judge says the same of each as of the untouched project: look at the judge"
+                return Solved(status="gave_up", candidates=tried, reason=refused)
             job.note(f"{refused}; the search goes on")
 
     def _search(
@@ -182,10 +187,10 @@ class Repair:
         finally:
             trial.close()
 
-    def _proposed(self, job: SolveJob, found: SearchResult) -> tuple[Solved | None, str]:
-        """The first patch that the full check takes, in the workspace; None, and why it took none."""
+    def _proposed(self, job: SolveJob, found: SearchResult) -> tuple[Solved | None, list[Verdict]]:
+        """The first patch that the full check takes, in the workspace; None, and what it said of those it refused."""
         start = job.workspace.checkpoint()
-        reason = ""
+        against: list[Verdict] = []
         paths = sorted({path for patch in found.patches[:_JUDGED] for path in files_of(patch)})
         runnable = executable(job.workspace, job.sandbox, paths)
         for patch in found.patches[:_JUDGED]:
@@ -195,10 +200,10 @@ class Repair:
                 job.workspace.write(path, content, mode=0o755 if path in runnable else 0o644)
             verdict = job.judge(job.workspace)
             if verdict.passed:
-                return _solved(patch, found, others=len(found.patches) - 1), ""
-            reason = verdict.reason
+                return _solved(patch, found, others=len(found.patches) - 1), against
+            against.append(verdict)
             job.workspace.restore(start)
-        return None, reason
+        return None, against
 
 
 def suspects(job: SolveJob) -> dict[str, list[int]]:
@@ -212,11 +217,6 @@ def suspects(job: SolveJob) -> dict[str, list[int]]:
         found = search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled)
     finally:
         trial.close()
-    return by_file(found)
-
-
-def by_file(found: SearchResult) -> dict[str, list[int]]:
-    """The suspect lines of a search: path -> lines, the most suspect first."""
     lines: dict[str, list[int]] = {}
     for path, line, _ in found.places:
         lines.setdefault(path, []).append(line)
@@ -241,9 +241,7 @@ def search(
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
         "processes": asked.processes, "cpu_s": asked.cpu_s,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
-        "spent": list(asked.spent),
-        "quarantined": list(asked.quarantined),
-        "donors": dict(asked.donors),
+        "spent": list(asked.spent), "quarantined": list(asked.quarantined), "donors": dict(asked.donors),
         "given": {path: content.hex() for path, content in asked.given.items()},
         **remembered(asked.memos, asked.signature, tests=asked.failing),
     }  # fmt: skip
@@ -413,20 +411,23 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
     marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
     contents = files_of(patch)
     where = ", ".join(dict.fromkeys(place_of(mark, contents) for mark in marks))
-    fixes = "; ".join(_told(m) for m in marks)
-    exact = patch.get("exact") is True
     doubt = doubts(found, patch)
     more = found.tried - found.found_at
-    also = f"; {others} of {more} tried after the first that passed do, too" if more else ""
+    also = f"; of {more} more, tried for a choice, {others} passed, too" if more else ""
     return Solved(
         status="proposed",
         cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} {where}",
-        fix=fixes,
+        fix="; ".join(map(_told, marks)),
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
         standing="doubtful" if doubt else "sure",
         evidence=f"{doubt};\n{found.grounds.told()}" if doubt else found.grounds.told(),
-        note=("the edit that fixed this failure before" if exact else f"candidate {patch.get('found_at')}") + also,
+        note=(
+            "the edit that fixed this failure before"
+            if patch.get("exact") is True
+            else f"candidate {patch.get('found_at')} passed"
+        )
+        + also,
         memo=note_of(patch),
     )
 

@@ -26,7 +26,7 @@ def told_suspects(
     seen = {(file, at) for name in report.failing for file, found in ran.get(name, {}).items() for at in found}
     held: dict[tuple[str, str], list[int]] = {}
     for path, line, _ in places:
-        if (os.path.join(root, path), line) not in seen:
+        if not line or (os.path.join(root, path), line) not in seen:  # 0: a module begins, which no line of it does
             continue
         held.setdefault((path, _function(tree_of(os.path.join(root, path)), line)), []).append(line)
         if len(held) > _FUNCTIONS:

@@ -99,6 +99,7 @@ _SHAPES = {  # what says without colour how something stands
     "quiet": "good",
     "falling": "good",
     "muted": "warn",
+    "doubtful": "warn",
     "ignored": "warn",
     "budget": "warn",
     "cancelled": "warn",
