@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "pulse": ("trials", "After how many failures each agent is looked at."),
     },
     "Heal it": {
-        "run": ("heal", "Heal what fails, or do a task in words: work in a sandbox until the check..."),
+        "run": ("heal", "Heal what fails, or do a task in words, in a sandbox."),
         "episodes": ("heal", "Show how healing went: every episode, every attempt."),
         "models": ("models", "Language models: which is asked for what, what it costs, whether it answers."),
         "ab": ("compare", "Measure whether memory pays on your tasks."),
@@ -65,7 +65,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Keep it": {
         "migrate": ("database", "Copy everything into a database, or back into a file, and prove it."),
         "forget": ("sessions", "Forget sessions: rows, texts, index and evidence, and prove it."),
-        "compact": ("database", "Remove old outcomes, events and diffs; tallies, patterns, lessons and trials..."),
+        "compact": ("database", "Remove old outcomes, events and diffs; lessons and tallies stay."),
     },
     "About": {
         "version": ("keep", "The version of Ratchet."),

@@ -79,7 +79,7 @@ def _looked(name: str, look: Callable[[], Check]) -> Check:
 
 def _settings(config: Config, environ: Mapping[str, str]) -> Check:
     found = (
-        f"{100 * config.withheld_share:g} % of new cases are told no lesson, to compare with; trends look back "
+        f"{100 * config.withheld_share:g} % of new cases are to be told no lesson, to compare with; trends look back "
         f"{config.window_days:g} days"
     )
     unknown = unknown_environment(environ)
@@ -212,6 +212,7 @@ def _recall(path: Path) -> Check:
 def _hooks(environ: Mapping[str, str], project: Path) -> Check:
     found: list[str] = []
     skipped: list[str] = []
+    seen = set[str]()
     for agent in registry.names(registry.CLIENTS):
         for scope in get_args(InstallScope):
             try:
@@ -220,6 +221,8 @@ def _hooks(environ: Mapping[str, str], project: Path) -> Check:
                 continue
             except RatchetError as error:
                 return Check(name="hooks", ok=False, found=str(error), remedy="mend the file, then install again")
+            hooks = [each for each in hooks if each.path not in seen]  # at home, a project's file is the user's
+            seen |= {each.path for each in hooks}
             found += [f"{agent} ({scope}): {', '.join(each.events)}" for each in hooks]
             skipped += [f"{agent} ({scope})" for each in hooks if each.untrusted]
     if skipped:
@@ -283,8 +286,10 @@ def _share(config: Config, environ: Mapping[str, str]) -> Check:
     told = exposure.published(str(config.home)).withheld
     found = f"hooks leave {100 * told:g} % of new cases untold"
     asked = config.withheld_share
-    if told in (asked, raised(asked), min(asked, config.proven_withheld_share)):
-        return Check(name="hooks' share", ok=True, found=found)
+    why = {raised(asked): "raised while an answer waits for it", min(asked, config.proven_withheld_share): "proven"}
+    if told == asked or told in why:
+        since = "" if told == asked else f" now (the settings' {100 * asked:g} %, {why[told]})"
+        return Check(name="hooks' share", ok=True, found=found + since)
     lasting = f"write it into {config.home / FILE_NAME}, then " if environ.get("RATCHET_WITHHELD_SHARE") else ""
     return Check(
         name="hooks' share",

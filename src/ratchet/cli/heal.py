@@ -86,9 +86,9 @@ def run(
     siblings: bool, resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
     command_home: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Heal what fails, or do a task in words: work in a sandbox until the check passes.
+    """Heal what fails, or do a task in words, in a sandbox.
 
-    INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
+    Works until the check passes. INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
     the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
     --apply, which keeps what you edited meanwhile. A doubtful result is applied with --resume or --doubtful only.
 

@@ -420,6 +420,5 @@ def report(found: Report) -> None:
         out,
         f"Not counted: {found.waiting} whose session still runs, {found.not_attempted} whose step was not tried again"
         + (f", {found.held_back} that came after one that still runs (a day at most)" if found.held_back else "")
-        + ". "
-        f"{100 * found.withheld_share:g} % of new cases are withheld by coin, as the control.",
+        + f". {found.control}",
     )

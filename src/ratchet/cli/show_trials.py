@@ -12,7 +12,7 @@ import click
 from ratchet.cli.show import ago, console, line, plain, seconds
 from ratchet.cli.terminal import Styled
 from ratchet.improving.trials.trials import OPEN
-from ratchet.improving.trials.words import first_look
+from ratchet.improving.trials.words import first_look, old_values
 from ratchet.team.overseer.rows import Intervention
 
 if TYPE_CHECKING:
@@ -225,8 +225,7 @@ def _labelled(held: Trial) -> str:
 
 
 def _values(held: Trial) -> str:
-    before = held.edit.get("before")
-    old = before if isinstance(before, dict) else {}
+    old = old_values(held, {})
     return ", ".join(f"{key} {old.get(key, 'default')} -> {value}" for key, value in held.change.new.items())
 
 

@@ -88,6 +88,7 @@ def furnish(runtime: Runtime, scratch: Path, told: Callable[[str], None] = lambd
     _team(runtime)
     with Ratchet(home=runtime.home) as ratchet:
         _on_trial(runtime, ratchet)
+    runtime.lessons.backtest()  # again: what was recorded since then counts, too
 
 
 def run(runtime: Runtime, scratch: Path) -> None:
@@ -185,7 +186,7 @@ def _tell(runtime: Runtime) -> None:
     )
     file = next((each.target for each in runtime.lessons.list() if each.head == "pytest"), "tests")
     for subject in _SUBJECTS:
-        session = f"Add a {subject}, and test it"
+        session = f"Work on the {subject} page, and test it"
 
         def ran(command: str, *, ok: bool, session: str = session) -> None:
             runtime.record(

@@ -35,12 +35,26 @@ class Report:
     held_back: int
     not_attempted: int
     changes: tuple[Trial, ...] = ()
+    coins: tuple[float, float] | None = None
+    """The least and the greatest share at which the cases here were left untold; None where none had a coin."""
+
+    @property
+    def control(self) -> str:
+        """The shares left untold, now and of the cases here, in a sentence."""
+        if not self.withheld_share:
+            return "Every new session is told its lessons: `withheld_share` sets how many are left without, to compare."
+        now = f"From now on {100 * self.withheld_share:.0f} % of new cases are left without lessons, by coin"
+        if self.coins is None:
+            return f"{now}, to compare with."
+        shares = " to ".join(dict.fromkeys(f"{100 * each:.0f} %" for each in self.coins))
+        return f"{now}; of those counted here {shares} were, by the coin of their time."
 
 
 def report(store: Store, *, withheld_share: float) -> Report:
     """The report on what is settled (see `credit.settle`); `withheld_share` as `deliver.publish` returned it."""
     known = credit.known(store)
     prevention, cure = measured(known.of(PREVENTION)), measured(known.of(CURE))
+    coins = [unit.met.share for unit in known.units if 0 < unit.met.share < 1]
     return Report(
         prevention=prevention,
         cure=cure,
@@ -52,6 +66,7 @@ def report(store: Store, *, withheld_share: float) -> Report:
         held_back=credit.held_back(store),
         not_attempted=credit.not_attempted(store),
         changes=tuple(trials(store, states=("kept", "reverted", "undecided"), limit=_CHANGES)),
+        coins=(min(coins), max(coins)) if coins else None,
     )
 
 

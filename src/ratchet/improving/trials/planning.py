@@ -56,7 +56,7 @@ def plan(store: Store, change: Change, asked: TrialRequest, target_of: Callable[
         id=new_id(),
         change=change,
         state="planned",
-        edit=as_row(edit),
+        edit={**as_row(edit), "usual": {name: defaults[name] for name in change.new if name in defaults}},
         base=dict(base.values),
         mode=mode,
         unit=unit,

@@ -53,9 +53,10 @@ def change(trial: Trial, usual: Mapping[str, Json] | None = None) -> str:
 
 def old_values(trial: Trial, usual: Mapping[str, Json]) -> dict[str, Json]:
     """The values that it would change, as they were."""
-    before = trial.edit.get("before")
-    old: Mapping[str, Json] = before if isinstance(before, dict) else {}
-    return {name: value for name in trial.change.new if (value := old.get(name, usual.get(name))) is not None}
+    known: dict[str, Json] = {**usual}
+    for held in (trial.edit.get("usual"), trial.edit.get("before")):
+        known |= held if isinstance(held, dict) else {}
+    return {name: value for name in trial.change.new if (value := known.get(name)) is not None}
 
 
 def _value(value: Json) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.backtest.counted import KeptCounts, Saving
@@ -79,6 +80,8 @@ class Backtest:
     worst: tuple[BacktestOffer, ...]
     trusted_after: tuple[TrustedAfter, ...]
     assumed: tuple[str, ...] = ASSUMED
+    kept_at: float = 0.0
+    """When a replay of the whole store was kept (Unix seconds)."""
 
 
 def backtest(
@@ -136,7 +139,7 @@ def keep(store: Store, found: Backtest, by_lesson: Mapping[str, Row]) -> None:
     another process changes meanwhile is left for the next replay. Raises StoreError."""
     with store.transaction():
         held = store.get("meta", _KEPT) or {}
-        store.swap("meta", _KEPT, whole_in(held, "revision"), {"report": as_row(found)})
+        store.swap("meta", _KEPT, whole_in(held, "revision"), {"report": as_row(replace(found, kept_at=time.time()))})
         noted = store.find("lessons", {"scope": "project"}).rows
         for row in noted:
             told = by_lesson.get(str(row["id"]), {"saved_turns": 0})

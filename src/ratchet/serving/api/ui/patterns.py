@@ -56,7 +56,7 @@ def patterns(
     state: Literal["open", "regressed", "muted", "ignored", "resolved", "all"] = "open",
     start: Start = 0,
 ) -> Response:
-    """All patterns that fit a filter, those that failed most often first."""
+    """All patterns that fit a filter, in the order of every other surface."""
     listed = looks.patterns(held, agent=agent or None, kind=kind or None, late=True)
     decided = {each.id: each.triage.state for each in listed.decided()}
     found = _fitting(listed.rows, q)
@@ -64,7 +64,7 @@ def patterns(
     states["open"] += states["regressed"]
     states["all"] = len(found)
     chosen = [each for each in found if _is_in(decided.get(each.id, "open"), state)]
-    chosen, order = ordered(request, sorted(chosen, key=lambda each: -each.times), _ORDERS, "count")
+    chosen, order = ordered(request, chosen, _ORDERS, "")
     shown, following = part(request, chosen, start)
     rows = listed.built(shown)
     failing = held.runtime.failing
