@@ -52,11 +52,15 @@ def tiers() -> tuple[Tier, Tier, Tier]:
     """The groups of phrases in their order: the specific ones, the general ones, and the last resort.
 
     Reads the one layout that the file has (a phrase a line): `tomllib` takes seven times as long, which every command
-    that asks for a kind would pay. A test holds both readings equal.
+    that asks for a kind would pay. A test holds both readings equal. Raises ValueError for a line that is written in
+    another way: it would be left out.
     """
     from pathlib import Path  # here, since a hook imports this module and asks about no text
 
     text = Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8")
+    unread = [line for line in re.sub(_GROUP, "", text).split("\n") if line and line[0] != "#"]
+    if unread:
+        raise ValueError(f"phrases.toml: {unread[0]!r} is not read: a phrase stands on a line of its own, as others do")
     held: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for name, kind, phrases in re.findall(_GROUP, text):
         held.setdefault(name, []).append((kind, tuple(phrases.split('"')[1::2])))
