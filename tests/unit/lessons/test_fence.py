@@ -222,3 +222,15 @@ def test_the_digest_of_a_start_tells_a_fix_without_its_hunk() -> None:
     text = 'Use `fmt.Errorf("%w", err)` (2 of 2 fixes), for example:\n- return err\n+ return new\nElse add `x`.'
     said, _ = digest([{**LESSON, "rule": "edit", "text": text}], 4000)
     assert '- Use `fmt.Errorf("%w", err)` (2 of 2 fixes). Else add `x`. (when: ' in said
+
+
+def test_the_digest_leaves_to_the_failing_turn_what_only_its_error_makes_right() -> None:
+    mined = {**LESSON, "source": "session", "head": "go run", "keys": ["e:could not open a new TTY"]}
+    assert digest([{**mined, "rule": "instead", "text": "Add `--json` to `go run`."}], 4000) == ("", [])
+    assert digest([{**mined, "rule": "first", "text": "Run `mix format` first."}], 4000) == ("", [])
+    flag, _ = digest([{**mined, "rule": "flag", "text": "`go run` has no `--out`: leave it out."}], 4000)
+    assert "has no `--out`" in flag
+    rule, _ = digest([{**mined, "rule": "edit", "keys": ["wrapcheck"], "text": "Wrap it"}], 4000)
+    assert "(when: `go run` finds `wrapcheck`)" in rule
+    person, _ = digest([{**mined, "rule": "instead", "text": "Add `--json`.", "decided": "active"}], 4000)
+    assert "Add `--json`." in person

@@ -118,7 +118,7 @@ def figures(found: Backtest) -> list[tuple[str, str]]:
     return [
         ("sessions with a failure", f"{found.sessions:,}"),
         ("failed calls", f"{found.failures:,}"),
-        ("  of a kind that an earlier session met", f"{found.recurring:,}"),
+        ("  known from an earlier session", f"{found.recurring:,}"),
         ("  answered by a lesson", f"{found.offered:,}"),
         ("  answered by none", f"{found.silent:,}"),
         ("lessons told, each once a session", told(found)),

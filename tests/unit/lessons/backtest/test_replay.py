@@ -73,9 +73,9 @@ def test_three_sessions_counted_with_pencil(tmp_path: Path) -> None:
     assert (best.session, best.outcome, best.key, best.turns) == ("s002", "o-s002-0", "wrapcheck", 2)
     assert best.step == "golangci-lint run"
     assert (
-        "2 of 4 failed calls prevented by a word before the step (11 s, 200 tokens); of these 1 (10 s, 100 tokens) "
-        "also where lessons are told only once a step has failed. Lessons would have been told 1 time, each once a "
-        "session: 1 right, 0 wrong."
+        "2 of 4 failed calls prevented (11 s, 200 tokens), by telling an agent a lesson of earlier sessions before the "
+        "step. Lessons told in all: 1 time, 1 right, 0 wrong. Told only after a step has failed, they would have "
+        "prevented 1 (10 s, 100 tokens)."
     ) in said(found)
 
 
