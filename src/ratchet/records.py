@@ -492,9 +492,8 @@ def _reader(hint: object) -> Callable[[Json], object] | None:
         return (lambda value: tuple(map(read, cast("list[Json]", value)))) if read else _tuple
     if get_origin(hint) in (typing.Union, UnionType) and len(within) == 1:
         return _reader(within[0])
-    if isinstance(hint, type) and is_dataclass(hint):
-        return functools.partial(record_of, hint)
-    return bool if hint is bool else None  # a database has 0 and 1
+    is_record = isinstance(hint, type) and is_dataclass(hint)
+    return functools.partial(record_of, hint) if is_record else bool if hint is bool else None  # a database has 0 and 1
 
 
 def _tuple(value: Json) -> object:

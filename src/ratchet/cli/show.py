@@ -111,7 +111,7 @@ def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None
 
 _HUNK_LINES = 8
 EXAMPLE = ", for example:"
-"""What ends the sentence of a fix whose hunk stands below."""
+"""End of the sentence of a fix whose hunk stands below."""
 
 
 def bold(text: Styled) -> Styled:

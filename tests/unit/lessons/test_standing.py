@@ -21,7 +21,7 @@ from ratchet.lessons.recall import recall
 from ratchet.lessons.rows import lesson_of
 from ratchet.lessons.standing import HABIT
 from ratchet.ports import Store
-from ratchet.records import Json, Lesson, Row
+from ratchet.records import Json, Lesson, Row, whole_in
 from ratchet.testing.stores import open_store
 from support.sessions import call, session, shell
 
@@ -257,3 +257,11 @@ def test_what_the_message_says_or_one_session_renamed_is_not_told_ahead(store: S
     synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
     assert synced.left_out == {"it is about a name that one session met: told where that very name fails": 1}
     assert recall(store, "cart.go:9:2: undefined: paths.ShadowPrefix").lessons, "it is told where it fails"
+
+
+def test_notes_hold_what_another_folder_of_the_project_taught(store: Store, tmp_path: Path) -> None:
+    added = lessons.add(store, when="error of carts", do="Mend the cart", state="active", project="/w/shop-worktrees/x")
+    held = store.get("lessons", added.id) or {}
+    assert store.swap("lessons", added.id, whole_in(held, "revision"), {**held, "project": "/w/shop"})
+    assert portable.sync(store, tmp_path / "AGENTS.md", project="/w/shop").lessons == 1
+    assert "Mend the cart" in (tmp_path / "AGENTS.md").read_text()
