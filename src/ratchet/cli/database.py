@@ -56,8 +56,8 @@ def migrate(target: str, quiet: bool, command_home: Path | None, as_json: bool) 
 def compact(days: float | None, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
     """Remove old outcomes, events and diffs; lessons and tallies stay.
 
-    The newest example of every failure stays, and so does what an open trial still needs; patterns and trials are kept. The space is given back to
-    the disk. `ratchet loop` does the same once a day where retention_days is set.
+    Patterns and trials stay, too, the newest example of every failure, and what an open trial still needs. The space is
+    given back to the disk. `ratchet loop` does the same once a day where retention_days is set.
     """
     done = opened(command_home).retention.compact(days, dry_run=dry_run, whole=True)
     if as_json:

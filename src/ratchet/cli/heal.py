@@ -88,7 +88,7 @@ def run(
 ) -> None:  # fmt: skip
     """Heal what fails, or do a task in words, in a sandbox.
 
-    Works until the check passes. INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
+    INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
     the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
     --apply, which keeps what you edited meanwhile. A doubtful result is applied with --resume or --doubtful only.
 

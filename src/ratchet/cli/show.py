@@ -307,6 +307,7 @@ def classification(found: Classification) -> None:
     out = console()
     out.print(kind(found.kind))
     passing, again = ("yes" if each else "no" for each in (found.transient, found.retry_safe))
+    row(out, found.rule, "  told by   ")
     out.print(f"  may pass by itself: {passing}; safe to retry: {again}")
     for name, meaning in errnos_said(found.template).items():
         if meaning.lower() not in found.template.lower():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ratchet.errors import UsageError
-from ratchet.failures.kinds.kind import is_retry_safe, is_transient, kind_of
+from ratchet.failures.kinds.kind import decided, is_retry_safe, is_transient
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
 
@@ -19,13 +19,14 @@ VAGUE = frozenset(("other", "code_error", "tool_error", "command_failed"))  # a 
 class Classification:
     """Class of a failure. `kind` is a name of `kinds.KINDS`; `transient`: it may pass by itself; `retry_safe`: the same
     call may be made again as it stands, unless its caller knows it is not idempotent; `signature` names the cause on
-    every machine; `template` is the masked text behind it."""
+    every machine; `template` is the masked text behind it; `rule` says what decided the kind."""
 
     kind: str
     transient: bool
     retry_safe: bool
     signature: str
     template: str
+    rule: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +54,9 @@ def classify(failure: str | BaseException, status: int | None = None, exit_code:
     _check_number("exit_code", exit_code)
     if isinstance(failure, str):
         text = clean(failure)  # as it would be recorded, so that both have one signature
-        kind = kind_of(text, status=status, exit_code=exit_code)
+        kind, rule = decided(text, (), status, exit_code)
     elif isinstance(failure, BaseException):
-        text, kind = _kind_raised(failure, status, exit_code)
+        text, kind, rule = _kind_raised(failure, status, exit_code)
     else:
         raise UsageError(
             f"classify takes an error text (str) or an exception, not {type(failure).__name__}; "
@@ -68,6 +69,7 @@ def classify(failure: str | BaseException, status: int | None = None, exit_code:
         retry_safe=is_retry_safe(kind, text),
         signature=sign(kind, template),
         template=template,
+        rule=rule,
     )
 
 
@@ -97,23 +99,23 @@ def kind_raised(error: BaseException) -> str:
     return _kind_raised(error, None, None)[1]
 
 
-def _kind_raised(error: BaseException, status: int | None, exit_code: int | None) -> tuple[str, str]:
-    """The text of the exception itself, and its kind: its own, or where that is vague, the first telling cause's."""
-    text, kind = "", "other"
+def _kind_raised(error: BaseException, status: int | None, exit_code: int | None) -> tuple[str, str, str]:
+    """The text of the exception itself, and its kind: its own, or where that is vague, the first telling cause's; its rule."""
+    text, kind, rule = "", "other", ""
     for depth, one in enumerate(chain(error)):
         facts = raised(one)
-        found = kind_of(
+        found, by = decided(
             facts.text,
-            exception=facts.classes or ("Exception",),
-            status=status if status is not None and depth == 0 else facts.status,
-            exit_code=exit_code if exit_code is not None and depth == 0 else facts.exit_code,
-            code=facts.code,
+            facts.classes or ("Exception",),
+            status if status is not None and depth == 0 else facts.status,
+            exit_code if exit_code is not None and depth == 0 else facts.exit_code,
+            facts.code,
         )
         if depth == 0:
-            text, kind = facts.text, found
+            text, kind, rule = facts.text, found, by
         if found not in VAGUE:
-            return text, found
-    return text, kind
+            return text, found, by
+    return text, kind, rule
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

@@ -32,7 +32,7 @@ class Installed:
 
     @classmethod
     def of(cls, path: Path, before: str | None, after: str | None, *, backup: str = "") -> Installed:
-        lines = _diff(path, before, after)
+        lines = diff(path, before, after)
         named = _entries(before, after, lines)
         return cls(path=str(path), changed=before != after, diff=lines, entries=named, backup=backup)
 
@@ -108,7 +108,7 @@ _TABLE = r"(?m)^[+-]\[{1,2}([\w.\"-]{1,80})\]"
 def _entries(before: str | None, after: str | None, changed: str) -> tuple[str, ...]:
     """Name the keys of a JSON file whose values differ, and the keys below them; else the tables of a `changed`."""
     try:
-        old, new = (json_text.parsed(text) if (text or "").strip() else {} for text in (before, after))
+        old, new = (json_text.parsed(text or "") for text in (before, after))
     except Refused:
         return tuple(dict.fromkeys(re.findall(_TABLE, changed)))
     return tuple(dict.fromkeys(name for key in _differing(old, new) for name in (key, *_below(old, new, key))))
@@ -129,7 +129,7 @@ def named(path: Path) -> str:
     return f"{path} (a link to {path.resolve()})" if linked else str(path)
 
 
-def _diff(path: Path, before: str | None, after: str | None) -> str:
+def diff(path: Path, before: str | None, after: str | None) -> str:
     lines = difflib.unified_diff(
         (before or "").splitlines(),
         (after or "").splitlines(),

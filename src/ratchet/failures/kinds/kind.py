@@ -68,6 +68,7 @@ _BEYOND_PROGRAM = {
     "typeerror": frozenset(("tool_arguments", "network")),
 }
 
+_STRUCTURE = "an exception's class, a status, a code or an exit code (structure)"
 _LEVELS = frozenset(("error", "fatal", "E", "npm ERR!", "npm error", "zsh", "bash", "sh"))
 _REMOTE = ("api", "http", "client", "request", "response", "service", "provider")  # classes that report another side
 _CLASS = r"(?:Uncaught |Error: |E {1,8})?((?:[\w$]{1,80}[.:]{1,2}){0,12})([A-Z]\w{2,80})(?=[:(\s]|$)"
@@ -97,10 +98,17 @@ def kind_of(
     `exception` names the raised class and its bases, narrowest first; `status` is an HTTP status, `exit_code` a
     process's, `code` the provider's own error type or code, `tool` the tool that failed. Linear in the text.
     """
+    return decided(text, tuple(exception), status, exit_code, code, tool)[0]
+
+
+def decided(
+    text: str, exception: tuple[str, ...], status: int | None, exit_code: int | None, code: str = "", tool: str = ""
+) -> tuple[str, str]:
+    """The kind of a failure as `kind_of` tells it, and the rule that decided it, in words."""
     if "[redacted:" in text:  # what stood there says nothing about the failure
         text = re.sub(r"\[redacted:[^\]\n]{1,40}\]", "[redacted]", text)
     if tests_failed(text):
-        return "test_failure"
+        return "test_failure", "a test runner's report"
     head = text[:_HEAD]
     if not exit_code and ("xit" in head or "eturned" in head or "XIT" in head):
         exit_code = exit_said(words_of(head))
@@ -110,14 +118,15 @@ def kind_of(
             text = lines
     if tool and not programs.is_shell(tool):
         text = _without_payload(text)
-    return _kind_said(text, tuple(exception), status, exit_code, code, tool)
+    return _kind_said(text, exception, status, exit_code, code, tool)
 
 
 @lru_cache(maxsize=_MEMO)
 def _kind_said(
     text: str, exception: tuple[str, ...], status: int | None, exit_code: int | None, code: str, tool: str
-) -> str:
-    """The kind of a text of which nothing but the error is left: that often repeats itself to the letter."""
+) -> tuple[str, str]:
+    """The kind, and the rule that decided it, of a text of which nothing but the error is left, which often repeats
+    itself to the letter."""
     thrown = trace_of(text)[0] if "\n" in text else ""
     said = thrown or text
     raised = [name.rsplit(".", 1)[-1].lower() for name in exception]
@@ -126,10 +135,10 @@ def _kind_said(
     gist = gist_of(words)
     specific, general, hint = met_by(gist)
     if any(map(words.__contains__, _WRITTEN_BY_MODEL)):
-        return "malformed_output"
+        return "malformed_output", "the model wrote what its provider refused"
     at_fault = _of_program(said, (*raised[:1], named), specific, general)
     if at_fault:
-        return at_fault
+        return at_fault, "a program's exception, a compiler or a shell reports it"
     structure = (
         _of_classes(raised[:1])
         or STATUSES.get(status or 0)
@@ -142,16 +151,20 @@ def _kind_said(
     if structure == "server_error" and status_said(words, said) in (503, 529):
         structure = "overloaded"  # the SDKs raise one class for all of 5xx
     if structure == "timeout" and specific == "empty_response":
-        return structure  # an answer that did not come in time is no empty one
+        return structure, _STRUCTURE  # an answer that did not come in time is no empty one
     if specific and not (structure in _FROM_PROVIDER and specific in _ABOUT_AGENT):
-        return specific
+        return specific, "a phrase that names it (phrases.toml, specific)"
     if structure and not (structure == "tool_error" and general):
-        return structure
-    kind = general or _family(gist, raised, named)
-    kind = kind or _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
+        return structure, _STRUCTURE
+    kind, rule = general, "a phrase that hints at it (phrases.toml, general)"
+    if not kind:
+        kind, rule = _family(gist, raised, named), "what its words are about (families)"
+    if not kind:
+        kind = _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
+        rule = "by where it happened, since nothing says more"
     if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
-        return "tool_arguments"  # no API has spoken: what the tool or the command was given is at fault
-    return kind
+        return "tool_arguments", rule  # no API has spoken: what the tool or the command was given is at fault
+    return kind, rule
 
 
 def _without_payload(text: str) -> str:

@@ -141,7 +141,7 @@ class Repair:
             seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
             if seconds <= 0 or 0 < self._cpu_s <= used_s or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
-            cpu_s = max(0.0, self._cpu_s - used_s)
+            cpu_s, left = max(0.0, self._cpu_s - used_s), job.candidates - tried
             found = self._search(job, seconds, cpu_s, candidates=job.candidates - tried, skip=skip, spent=spent)
             tried, used_s = tried + found.tried, used_s + found.cpu_s
             if not found.patches:
@@ -156,7 +156,7 @@ class Repair:
             reason = against[-1].reason if against else ""
             refused = f"{len(skip)} patches pass the tests here, but not the full check ({reason})"
             alike += [(each.signature, each.reason) == before for each in against]
-            if len(alike) >= _ALIKE and all(alike[-_ALIKE:]):
+            if alike[-_ALIKE:] == [True] * _ALIKE:
                 refused += "; the judge says the same of each as of the untouched project: look at the judge"
                 return Solved(status="gave_up", candidates=tried, reason=refused)
             job.note(f"{refused}; the search goes on")

@@ -20,6 +20,7 @@ class ClassificationShape(Shape):
     retry_safe: bool = said("Whether the same call may be made again as it stands.")
     signature: str = said("Names the cause: the same on every machine.")
     template: str = said("The masked message behind the signature.")
+    rule: str = said("The rule that decided the kind, in words.")
 
 
 class HealthShape(Shape):
