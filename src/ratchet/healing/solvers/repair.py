@@ -141,7 +141,7 @@ class Repair:
             seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
             if seconds <= 0 or 0 < self._cpu_s <= used_s or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
-            cpu_s, left = max(0.0, self._cpu_s - used_s), job.candidates - tried
+            cpu_s = max(0.0, self._cpu_s - used_s)
             found = self._search(job, seconds, cpu_s, candidates=job.candidates - tried, skip=skip, spent=spent)
             tried, used_s = tried + found.tried, used_s + found.cpu_s
             if not found.patches:
@@ -408,8 +408,7 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
 
 
 def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
-    marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
-    contents = files_of(patch)
+    marks, contents = [each for each in _list(patch.get("marks")) if isinstance(each, dict)], files_of(patch)
     where = ", ".join(dict.fromkeys(place_of(mark, contents) for mark in marks))
     doubt = doubts(found, patch)
     more = found.tried - found.found_at
