@@ -100,7 +100,7 @@ def kind_raised(error: BaseException) -> str:
 
 
 def _kind_raised(error: BaseException, status: int | None, exit_code: int | None) -> tuple[str, str, str]:
-    """The text of the exception itself, its kind (its own, or where that is vague, the first telling cause's) and its rule."""
+    """The text of the exception itself, its kind (where its own is vague, the first telling cause's) and its rule."""
     text, kind, rule = "", "other", ""
     for depth, one in enumerate(chain(error)):
         facts = raised(one)
