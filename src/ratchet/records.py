@@ -436,8 +436,7 @@ def text_in(row: Json | Mapping[str, Json], name: str) -> str:
 def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -> float:
     """The number under a name; `default` where there is none, or nothing to look in."""
     value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None
-    known = type(value) is float or (isinstance(value, (int, float)) and not isinstance(value, bool))
-    return float(value) if known else default  # type: ignore[arg-type]
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
 
 def whole_in(row: Json | Mapping[str, Json], name: str) -> int:
@@ -492,8 +491,9 @@ def _reader(hint: object) -> Callable[[Json], object] | None:
         return (lambda value: tuple(map(read, cast("list[Json]", value)))) if read else _tuple
     if get_origin(hint) in (typing.Union, UnionType) and len(within) == 1:
         return _reader(within[0])
-    is_record = isinstance(hint, type) and is_dataclass(hint)
-    return functools.partial(record_of, hint) if is_record else bool if hint is bool else None  # a database has 0 and 1
+    if isinstance(hint, type) and is_dataclass(hint):
+        return functools.partial(record_of, hint)
+    return bool if hint is bool else None  # a database has 0 and 1
 
 
 def _tuple(value: Json) -> object:

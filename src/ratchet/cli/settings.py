@@ -71,7 +71,7 @@ def set_(
 @json_option
 def history(agent: str, command_home: Path | None, as_json: bool) -> None:
     """All versions, newest first: what, who, when, why."""
-    found = [replace(each, values=_shown(each.values)) for each in opened(command_home).settings.history(agent)]
+    found = [replace(each, values=_shown(dict(each.values))) for each in opened(command_home).settings.history(agent)]
     if as_json:
         show.as_json([shapes.trials.VersionShape.built(each) for each in found])
         return

@@ -221,7 +221,7 @@ class Attempt:
 
     @property
     def answered(self) -> bool:
-        """Whether anybody answered: else nothing was tried, so that nothing is to be learnt from it."""
+        """Tell whether anybody answered: else nothing was tried, so that nothing is to be learnt from it."""
         return UNANSWERED not in self.memo
 
     @property

@@ -225,7 +225,7 @@ def test_the_digest_of_a_start_tells_a_fix_without_its_hunk() -> None:
 
 
 def test_the_digest_leaves_to_the_failing_turn_what_only_its_error_makes_right() -> None:
-    mined = {**LESSON, "source": "session", "head": "go run", "keys": ["e:could not open a new TTY"]}
+    mined: Row = {**LESSON, "source": "session", "head": "go run", "keys": ["e:could not open a new TTY"]}
     assert digest([{**mined, "rule": "instead", "text": "Add `--json` to `go run`."}], 4000) == ("", [])
     assert digest([{**mined, "rule": "first", "text": "Run `mix format` first."}], 4000) == ("", [])
     flag, _ = digest([{**mined, "rule": "flag", "text": "`go run` has no `--out`: leave it out."}], 4000)

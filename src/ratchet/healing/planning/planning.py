@@ -1,4 +1,4 @@
-"""Understand, explore, plan: words, the project and its own check become steps whose checks were seen to fail."""
+"""Understand, explore, plan: words become steps whose checks failed; one file, since they share one set of rules."""
 
 from __future__ import annotations
 

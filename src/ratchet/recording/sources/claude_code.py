@@ -1,4 +1,4 @@
-"""Claude Code's session histories (JSON lines, CLI 1.0 to 2.1) and its `--output-format stream-json`.
+"""Claude Code's histories (JSON lines, CLI 1.0 to 2.1) and `stream-json`; one file, since one line has many forms.
 
 One Outcome per tool result, wherever it stands: in the session, in a subagent's own file, in a sidechain, or inside an
 `agent_progress` line. All bear the root session; a subagent's name is the thread. The id comes from the tool_use_id,
