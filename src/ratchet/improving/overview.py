@@ -149,7 +149,7 @@ def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], fo
 
 
 def _lost(store: Store, patterns: Sequence[str], found: Failing) -> dict[str, float]:
-    """Add up what these patterns cost within a window: until a failure was resolved, else the failing call's own time."""
+    """Sum the seconds that these patterns cost within a window: to each fix, else the failing call's own time."""
     of, since = _signatures(store, patterns), found.window.since
     asked: Where = {"signature": ("in", [*of])}
     spent = store.sum_by("tallies", ("signature",), ("duration_s",), {**asked, "hour": (">=", int(since // HOUR_S))})
