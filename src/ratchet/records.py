@@ -120,7 +120,7 @@ class Saying:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTokens:
     """Tokens of one answer of a model, once, by its own id; `step` is the first call that it made, "" for none.
-    `cached` ones were read from a cache, `stored` written to it, `stored_hour` of these for an hour; `given` neither."""
+    `cached` ones come from a cache, `stored` written to it, `stored_hour` of these for an hour; `given` neither."""
 
     id: str
     agent: str
