@@ -103,7 +103,7 @@ def of_cluster(name: str, folder: Path, count: int, plain_s: float, expected: li
         Figure(
             name=f"{name}: run again though they had ended (a driver was killed before their row)",
             measured=f"{more}",
-            baseline=f"{drivers} drivers x {2 * WORKERS} under way = {drivers * 2 * WORKERS} at most",
+            baseline=f"{drivers} drivers x {WORKERS} workers = {drivers * WORKERS} at most",
         ),
         Figure(
             name=f"{name}: answers that differ from one process",

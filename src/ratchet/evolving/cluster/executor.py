@@ -35,13 +35,10 @@ class Cluster(Protocol):
 
 
 class ClusterExecutor(Executor):
-    """Takes `submit(measure, job)` only. A file of a job's id in `job.cancel` ends it, on whatever machine it is.
+    """Takes `submit(measure, job)` only. A file of a job's id in `job.cancel` ends it, on whatever machine it is."""
 
-    `ahead` jobs beyond those that run may be sent, so that no worker waits for the driver to write what it answered."""
-
-    def __init__(self, cluster: Cluster, place: str, *, ahead: int = 0) -> None:
+    def __init__(self, cluster: Cluster, place: str) -> None:
         self._cluster = cluster
-        self.ahead = ahead
         self._place = place
         self._lock = threading.Lock()
         self._under_way: dict[str, Path] = {}

@@ -25,7 +25,7 @@ def clustered(name: ClusterName, parallel: int, address: str, place: Path) -> It
             f"{address} (cluster, RATCHET_CLUSTER) is no address of {name}; those begin with "
             f"{', '.join(_ADDRESSES[name])}"
         )
-    made = ClusterExecutor(_cluster(name, parallel, address, place), "" if address else str(place), ahead=parallel)
+    made = ClusterExecutor(_cluster(name, parallel, address, place), "" if address else str(place))
     try:
         yield made
     finally:

@@ -202,10 +202,8 @@ class Evaluator:
 
     def _room(self) -> int:
         """Count the evaluations that may be under way: one, as long as nobody knows what one costs; many at once might
-        cost more than all there is. Workers of a cluster have one more each waiting, cancelled unpaid if it is not
-        needed."""
-        most = self._means.parallel + int(getattr(self._means.executor, "ahead", 0))
-        return most if self._dearest is not None else 1
+        cost more than all there is."""
+        return self._means.parallel if self._dearest is not None else 1
 
     def _expected_usd(self) -> float:
         """The most that the next evaluation is thought to cost."""
