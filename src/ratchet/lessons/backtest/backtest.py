@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.backtest.counted import KeptCounts, Saving
@@ -80,7 +80,7 @@ class Backtest:
     worst: tuple[BacktestOffer, ...]
     trusted_after: tuple[TrustedAfter, ...]
     assumed: tuple[str, ...] = ASSUMED
-    kept_at: float = 0.0
+    kept_at: float = field(default=0.0, compare=False)
     """When a replay of the whole store was kept (Unix seconds)."""
 
 
