@@ -18,7 +18,7 @@ from ratchet.serving.shapes.lessons import DistilledShape, DistillPlanShape
 router = APIRouter(prefix="/v1/lessons/distill", tags=["lessons"])
 
 
-@router.get("", response_model=DistillPlanShape, dependencies=[READS], responses=said(409))
+@router.get("", response_model=DistillPlanShape, dependencies=[READS], responses=said(404, 409))
 def plan(
     request: Request,
     runtime: Operations,
@@ -32,7 +32,7 @@ def plan(
     return tagged(request, DistillPlanShape.built(found))
 
 
-@router.post("", response_model=DistilledShape, dependencies=[Depends(Needs("run"))], responses=said(409))
+@router.post("", response_model=DistilledShape, dependencies=[Depends(Needs("run"))], responses=said(404, 409))
 def run(asked: inputs.Distilling, runtime: Operations) -> Response:
     """Send the evidence, and keep what replay bears out as candidates. Answers when it has ended, minutes for a slow
     model; `GET /v1/events/sse?noun=distill` tells of each answer as it comes."""
