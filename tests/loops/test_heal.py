@@ -312,7 +312,7 @@ def test_apply_keeps_what_was_edited_meanwhile_and_refuses_the_same_lines(bench:
         job.workspace.write("calc.py", RIGHT.encode())
         return Solved(status="proposed")
 
-    ended = bench.heal(edited_meanwhile, landing=Landing(to="apply"))
+    ended = bench.heal(edited_meanwhile, landing=Landing(to="apply", doubtful=True))
     assert (ended.status, ended.applied) == ("passed", "apply")
     assert (bench.project / "calc.py").read_text() == RIGHT + "\n\nMINE = 1\n"
     (bench.project / "calc.py").write_text(WRONG.replace("a - b", "mine(a, b)"))
@@ -353,7 +353,7 @@ def test_an_episode_that_ended_is_not_resumed_and_an_unknown_one_not_found(bench
 
 
 def test_everything_is_an_event_as_it_happens(bench: Bench) -> None:
-    ended = bench.heal({"calc.py": WORSE}, {"calc.py": RIGHT}, landing=Landing(to="apply"))
+    ended = bench.heal({"calc.py": WORSE}, {"calc.py": RIGHT}, landing=Landing(to="apply", doubtful=True))
     verbs = [row["verb"] for row in events(bench.store, ended.id)]
     assert verbs == ["started", "copied", "reproduced", "ended", "landed"]
     assert [row["verb"] for row in events(bench.store, f"{ended.id}/2")] == ["started", "passed"]
