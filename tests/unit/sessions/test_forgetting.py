@@ -246,7 +246,8 @@ def test_what_others_share_of_a_project_stays(tmp_path: Path) -> None:
         assert (done.left, done.traces) == ({}, ())
         assert runtime.store.find("remotes").rows
         told = [each.read_text() for each in (runtime.home / "hook" / "facts").iterdir()]
-        assert told and all("pytest" in each for each in told)
+        assert told
+        assert all("pytest" in each for each in told)
         assert len(recent(runtime.store.get("recents", "claude-code") or {})) == 12
 
 
