@@ -250,7 +250,7 @@ def test_what_ended_a_search_that_found_nothing_is_told() -> None:
     assert "(there are no others)" in exhausted(SearchResult(tried=7), 2_000)
     assert "none of 2,000 small edits" in exhausted(SearchResult(tried=2_000), 2_000)
     assert "(--candidates allows no more)" in exhausted(SearchResult(tried=2_000), 2_000)
-    assert "(the time was up)" in exhausted(SearchResult(tried=2_000, timed_out=True), 2_000)
+    assert "(the time was up: --budget-s gives more)" in exhausted(SearchResult(tried=2_000, timed_out=True), 2_000)
 
 
 def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tmp_path: Path) -> None:
