@@ -128,7 +128,7 @@ def test_words_become_steps_that_are_done_corrected_and_gone_on_with(home: Path,
         assert "step 2 of 4" in ran.stdout  # the second try was judged, and corrected
         episode = ran.stdout.split("--resume ")[1].split()[0]
         assert (shop / "shop.py").read_text() == SHOP
-        again = ratchet(home, "run", "--resume", episode, wish, "--apply", server=server)
+        again = ratchet(home, "run", "--resume", episode, wish, "--apply", "--doubtful", server=server)
         assert again.returncode == 0, again.stdout + again.stderr
         asked = server.asked[5].text
         assert "Take the discount off." in asked
@@ -251,10 +251,12 @@ def test_words_that_come_to_nothing_leave_the_episode_as_it_was(bench: Bench) ->
 
 @pytest.mark.parametrize("applied", [False, True])
 def test_a_person_goes_on_from_the_result_with_a_check_of_their_own(bench: Bench, applied: bool) -> None:
-    held = passed(bench, Landing(to="apply") if applied else None)
+    held = passed(bench, Landing(to="apply", doubtful=True) if applied else None)
     more = TaskPlan(steps=(PlanStep(do="receipt", check=("python", "-c", RECEIPT)),), adds=True)
     solver = ScriptedSolver([{"shop.py": RIGHT}])
-    ended = bench.book.follow(held.id, "no receipt", HealMeans(solver=solver, plan=more), landing=Landing(to="apply"))
+    ended = bench.book.follow(
+        held.id, "no receipt", HealMeans(solver=solver, plan=more), landing=Landing(to="apply", doubtful=True)
+    )
     assert ended.status == "passed"
     assert (ended.id == held.id) is not applied
     assert (bench.project / "shop.py").read_text() == RIGHT
