@@ -38,7 +38,7 @@ from ratchet.healing.book import HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.solvers import survey
 from ratchet.healing.solvers.prompting import ROOMS
-from ratchet.healing.solvers.repair import Repair, SearchRequest, SearchResult, search
+from ratchet.healing.solvers.repair import Repair, SearchRequest, SearchResult, by_file, search
 from ratchet.ports import Sandbox
 from ratchet.runtime import Runtime
 from ratchet.sandbox import opening
@@ -215,10 +215,7 @@ def _shown(sandbox: Sandbox, bugs: Sequence[RealBug]) -> list[Figure]:
             workspace = opening.copied(sandbox, bug.folder, Path(scratch) / "w")
             trial = workspace.fork(workspace.checkpoint())
             asked = SearchRequest(check=bug.check, failing=bug.failing, candidates=0, seconds=60.0)
-            found = search(asked, sandbox, trial.view(), limits=_LIMITS)
-            suspects: dict[str, list[int]] = {}
-            for path, line, _ in found.places:
-                suspects.setdefault(path, []).append(line)
+            suspects = by_file(search(asked, sandbox, trial.view(), limits=_LIMITS))
             paths = survey.listing(workspace, sandbox, _LIMITS)
             order = [*suspects, *(each for each in survey.ranked(paths, (), {}) if each not in suspects)]
             texts = survey.shown(workspace, order, "", ROOMS[0], may_change=frozenset(order), suspects=suspects)

@@ -217,6 +217,11 @@ def suspects(job: SolveJob) -> dict[str, list[int]]:
         found = search(asked, job.sandbox, trial.view(), limits=job.limits, cancelled=job.cancelled)
     finally:
         trial.close()
+    return by_file(found)
+
+
+def by_file(found: SearchResult) -> dict[str, list[int]]:
+    """The suspect lines of a search: path -> lines, the most suspect first."""
     lines: dict[str, list[int]] = {}
     for path, line, _ in found.places:
         lines.setdefault(path, []).append(line)
@@ -413,6 +418,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
     doubt = doubts(found, patch)
     more = found.tried - found.found_at
     also = f"; of {more} more, tried for a choice, {others} passed, too" if more else ""
+    found_at, before = f"candidate {patch.get('found_at')} passed", "the edit that fixed this failure before"
     return Solved(
         status="proposed",
         cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} {where}",
@@ -421,12 +427,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         alternatives=found.tried - found.found_at,
         standing="doubtful" if doubt else "sure",
         evidence=f"{doubt};\n{found.grounds.told()}" if doubt else found.grounds.told(),
-        note=(
-            "the edit that fixed this failure before"
-            if patch.get("exact") is True
-            else f"candidate {patch.get('found_at')} passed"
-        )
-        + also,
+        note=(before if patch.get("exact") is True else found_at) + also,
         memo=note_of(patch),
     )
 
@@ -476,10 +477,9 @@ def hints_of(found: SearchResult) -> tuple[str, ...]:
 
 def exhausted(found: SearchResult, most: int) -> str:
     """Why a search ended that found nothing; `most` is how many candidates it was given."""
+    end = "--candidates allows no more" if found.tried >= most else "there are no others"
     if found.timed_out:
         end = "the time was up: --budget-s gives more"
-    else:
-        end = "--candidates allows no more" if found.tried >= most else "there are no others"
     more = "more than small edits of Python takes a model or a coding agent: --solver model, --solver command:WORDS"
     return f"none of {found.tried:,} small edits makes the check pass ({end}); {more}"
 

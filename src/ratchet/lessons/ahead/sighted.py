@@ -58,7 +58,22 @@ def names_what_ran(lesson: Row, said: str, seen: Sightings) -> bool:
     if lesson.get("rule") == "edit":
         return _ended_so(lesson, own)
     ran = "\n".join(str(row.get(name)) for row in own for name in _INPUTS)
-    return bool(own) and all(word in ran for named in said.split("`")[1::2] for word in named.split())
+    return bool(own) and all(_is_word(word, ran) for named in said.split("`")[1::2] for word in named.split())
+
+
+def _is_word(word: str, ran: str) -> bool:
+    """Tell whether a word stands in what ran as a whole, not as a piece of a longer one."""
+    at = ran.find(word)
+    while at >= 0:
+        before, behind = ran[at - 1 : at], ran[at + len(word) : at + len(word) + 1]
+        if not (_goes_on(before, word[:1]) or _goes_on(word[-1:], behind)):
+            return True
+        at = ran.find(word, at + 1)
+    return False
+
+
+def _goes_on(one: str, other: str) -> bool:
+    return (one.isalnum() or one in ("_", "-")) and (other.isalnum() or other in ("_", "-"))
 
 
 def tells_what_ran(lesson: Row, seen: Sightings) -> bool:

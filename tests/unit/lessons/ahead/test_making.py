@@ -132,8 +132,10 @@ def test_what_is_not_proven_here_is_not_told(unproven: Row) -> None:
     ("row", "ran"),
     [
         (FLAG, "golangci-lint run --fix"),
+        (FLAG, "golangci-lint run --out-formatted json"),
         ({**FLAG, "text": "x: use `--output` instead of `--out-format`."}, "golangci-lint run --out-format json"),
         ({"group": "step program npm pnpm", "rule": "program"}, "npm test"),
+        ({"group": "step program npm pnpm", "rule": "program"}, "pnpm test"),
         ({"group": "step make bin/x", "rule": "made", "example": "make x"}, "make x"),
     ],
 )
