@@ -278,7 +278,7 @@ def test_a_follow_up_takes_a_step_back_and_writes_it_anew(home: Path, shop: Path
         told = server.asked[2].text
         told_back = server.asked[3].text
         found = plan_of(only.stdout)
-        again = ratchet(home, "run", "--resume", episode, "--apply", server=server)
+        again = ratchet(home, "run", "--resume", episode, "--apply", "--doubtful", server=server)
     assert "is the check of a step that you drop" in told_back
     assert "2. Add a receipt. (" in told
     assert told.count("passes now)") == 3
@@ -293,12 +293,16 @@ def test_a_follow_up_takes_a_step_back_and_writes_it_anew(home: Path, shop: Path
 def test_a_step_that_a_person_takes_back_no_longer_keeps_the_rest_from_passing(home: Path, shop: Path) -> None:
     plan = steps(("Take the discount off.", program(DISCOUNT)), ("Add a receipt.", program(RECEIPT)))
     off, nothing = edit("", SHOP.replace(*HALF)), edit("", SHOP.replace(*HALF))
-    with ModelServer(plan, off, nothing, nothing, nothing, nothing, reply(steps=[], beyond="", drop=[2])) as server:
+    taken_back = reply(steps=[], beyond="", drop=[2])
+    # Asked for edits, as a whole file, and for single lines.
+    with ModelServer(plan, off, *[nothing] * 7, taken_back) as server:
         words = ("run", "discount off, and a receipt", "--in", str(shop), "--solver", "model", "--attempts", "2")
         ran = ratchet(home, *words, server=server)
         assert ran.returncode == 1, ran.stdout + ran.stderr
         episode = ran.stdout.split("episodes show ")[1].split()[0]
-        again = ratchet(home, "run", "--resume", episode, "leave the receipt out", "--apply", server=server)
+        again = ratchet(
+            home, "run", "--resume", episode, "leave the receipt out", "--apply", "--doubtful", server=server
+        )
     assert again.returncode == 0, again.stdout + again.stderr
     assert "dropped  Add a receipt." in again.stdout
     assert (shop / "shop.py").read_text() == SHOP.replace(*HALF)

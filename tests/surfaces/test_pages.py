@@ -19,8 +19,6 @@ from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Budget, Task
-from ratchet.improving.settings.knob import Range
-from ratchet.improving.settings.versions import StoredSettings
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import learning
 from ratchet.lessons.failing import BY
@@ -375,19 +373,6 @@ def test_lessons_are_approved_together_edited_and_brought_back(runtime: Runtime)
     client.post(f"/ui/lessons/{made[0]}/decide", data={"act": "undo"}, headers=HTML)
     assert runtime.lessons.show(made[0]).text == "ask before"
     assert client.post(f"/ui/lessons/{made[0]}/decide", data={"act": "x"}, headers=HTML).status_code == 422
-
-
-def test_settings_are_changed_and_brought_back_on_their_page(runtime: Runtime) -> None:
-    StoredSettings(runtime.store, "team/agent", knobs={"retries": Range(0, 10, default=0)}).declare()
-    client = browser(runtime)
-    address = "/ui/settings/team%2Fagent"
-    assert client.get(address, headers=HTML).status_code == 200
-    client.post(address, data={"knob:retries": "4", "expected": "0", "why": "it gives up"}, headers=HTML)
-    assert runtime.settings.show("team/agent").knobs[0].value == 4
-    late = client.post(address, data={"knob:retries": "9", "expected": "0"}, headers=HTML)
-    assert late.status_code == 409, "somebody else was first"
-    client.post(f"{address}/revert", data={"to": "0"}, headers=HTML)
-    assert runtime.settings.show("team/agent").knobs[0].value == 0
 
 
 def test_a_pasted_log_is_answered_with_what_is_known_of_it(runtime: Runtime) -> None:

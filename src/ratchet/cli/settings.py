@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,10 +11,9 @@ import click
 from ratchet.cli import shapes, show
 from ratchet.cli.app import Commands, home_option, json_option, opened
 from ratchet.cli.terminal import Styled
-from ratchet.failures.redaction.text import redact_json
 from ratchet.improving.settings.book import KnobValue, SettingsView
-from ratchet.recording.sources.fields import row
-from ratchet.records import Json, Row, Version
+from ratchet.improving.settings.shown import masked, masked_version
+from ratchet.records import Json, Version
 
 
 @click.group(cls=Commands)
@@ -30,7 +28,7 @@ def settings() -> None:
 def show_settings(agent: str | None, command_home: Path | None, as_json: bool) -> None:
     """Show what is in force, of one agent or of all."""
     book = opened(command_home).settings
-    found = [_masked(each) for each in ([book.show(agent)] if agent else book.list())]
+    found = [masked(each) for each in ([book.show(agent)] if agent else book.list())]
     if as_json:
         show.as_json([shapes.trials.SettingsShape.built(each) for each in found])
         return
@@ -71,7 +69,7 @@ def set_(
 @json_option
 def history(agent: str, command_home: Path | None, as_json: bool) -> None:
     """All versions, newest first: what, who, when, why."""
-    found = [replace(each, values=_shown(dict(each.values))) for each in opened(command_home).settings.history(agent)]
+    found = [masked_version(each) for each in opened(command_home).settings.history(agent)]
     if as_json:
         show.as_json([shapes.trials.VersionShape.built(each) for each in found])
         return
@@ -91,17 +89,6 @@ def history(agent: str, command_home: Path | None, as_json: bool) -> None:
 def revert(agent: str, to: int | None, why: str, command_home: Path | None, as_json: bool) -> None:
     """Bring back an earlier version, as a new one."""
     _decided(opened(command_home).settings.revert(agent, to=to, why=why), as_json)
-
-
-def _masked(each: SettingsView) -> SettingsView:
-    shown = _shown({knob.name: knob.value for knob in each.knobs})
-    knobs = [replace(knob, value=shown[knob.name], bounds=row(redact_json(knob.bounds))) for knob in each.knobs]
-    return replace(each, knobs=tuple(knobs))
-
-
-def _shown(values: Row) -> Row:
-    """The values as they may be printed: each secret in them hidden."""
-    return {name: one for name, value in values.items() for one in row(redact_json({name: value})).values()}
 
 
 def _view(each: SettingsView) -> None:

@@ -208,7 +208,9 @@ def gathered(
             found |= {str(row["id"]): row for row in near(chosen, limit)}
             if len(found) >= CANDIDATES // 2:
                 return [*found.values()]
-        left = [each for each in left if each not in chosen]
+        left = [each for each in left if each not in chosen and counts.get(each, STEPS) < STEPS]
+        if max([counts[each] for each in chosen], default=0) <= len(found):
+            break  # no memory that may not be told hides any
     return [*found.values()]
 
 

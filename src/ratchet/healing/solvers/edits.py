@@ -220,6 +220,17 @@ def one_line_of(text: str) -> str:
     return lines[0].strip() if len(lines) == 1 else ""
 
 
+def code_lines(text: str) -> frozenset[int]:
+    """The lines on which a statement of a Python program stands that does something: no blank one, comment or text."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    nodes = (each for each in ast.walk(tree) if isinstance(each, ast.stmt))
+    said = (each for each in nodes if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)))
+    return frozenset(each.lineno for each in said)
+
+
 def _blocks(text: str) -> Iterator[tuple[str, str]]:
     """Find what stands between fences, each with the words on its fence and in the line above. The last may lack its
     end."""

@@ -14,7 +14,7 @@ from ratchet.healing.judges.protection import may_change, objection
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
-from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences, one_line_of
+from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, code_lines, in_fences, one_line_of
 from ratchet.healing.solvers.prompting import (
     ROOMS,
     EditProposal,
@@ -114,7 +114,8 @@ class ModelSolver:
         named = [each.file for each in done[-1].edits] if done else []
         meant = short_file(files, named)
         if meant is not None and _as_file(job, done):
-            lines = held.get(meant.path, ())
+            code = code_lines(meant.text)
+            lines = [each for each in held.get(meant.path, ()) if each in code]
             tried = _lines_tried(job, done)
             if done and _is_whole(done[-1].answer) and tried < len(lines):
                 return self._line(job, meant, lines[tried] - 1, done)

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.improving.settings.shown import masked, masked_version
 from ratchet.serving.api.access import READS, Caller, Needs
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
@@ -23,7 +24,7 @@ _KNOB = "knob:"
 @router.get("/ui/settings", dependencies=[READS])
 def settings(request: Request, runtime: Operations) -> Response:
     """The settings of every agent that declared some."""
-    return drawn(request, "settings.html", rows=runtime.settings.list(), here=here(request))
+    return drawn(request, "settings.html", rows=[masked(each) for each in runtime.settings.list()], here=here(request))
 
 
 # `:path`, since agents are called "team/agent", too; so what stands below one comes before it.
@@ -40,14 +41,14 @@ def revert(agent: str, given: Form, runtime: Operations, caller: Writer) -> Resp
 @router.get("/ui/settings/{agent:path}", dependencies=[READS])
 def setting(agent: str, request: Request, runtime: Operations) -> Response:
     """One agent's settings, with all their versions."""
-    versions = runtime.settings.history(agent)
-    return drawn(request, "setting.html", held=runtime.settings.show(agent), versions=versions[: asking.ROWS])
+    versions = [masked_version(each) for each in runtime.settings.history(agent)[: asking.ROWS]]
+    return drawn(request, "setting.html", held=masked(runtime.settings.show(agent)), versions=versions)
 
 
 @router.post("/ui/settings/{agent:path}")
 def change(agent: str, given: Form, runtime: Operations, caller: Writer) -> Response:
     """Set the knobs that were changed; a version that came meanwhile is not overwritten."""
-    held = {knob.name: plain_value(knob.value) for knob in runtime.settings.show(agent).knobs}
+    held = {knob.name: plain_value(knob.value) for knob in masked(runtime.settings.show(agent)).knobs}
     asked = {name.removeprefix(_KNOB): value.strip() for name, value in given.items() if name.startswith(_KNOB)}
     moved = [f"{name}={value}" for name, value in asked.items() if held.get(name) != value]
     expected = given.get("expected", "")
