@@ -72,7 +72,6 @@ LEAN = {
     "lessons.exposure",
     "lessons.fence",
     "lessons.finding",
-    "lessons.gitfiles",
     "lessons.grounding",
     "lessons.lookup",
     "lessons.passages",
@@ -90,6 +89,8 @@ LEAN = {
     "recording.live",
     "recording.notices",
     "recording.wire",
+    "sandbox",
+    "sandbox.gitfiles",
 }
 # `json` needs `re`, and `re` needs `enum`: what Python's own modules load cannot be helped. Ours add none of these.
 BARRED = {

@@ -297,7 +297,7 @@ def _beside_worktrees(folder: str) -> str:
 def remote_of(repository: str) -> str:
     """The name of what a repository's remote `origin` holds: its address without protocol, user and ending; the project
     of the folder that it is a clone of; "" where it has no remote."""
-    from ratchet.lessons.gitfiles import origin_of
+    from ratchet.sandbox.gitfiles import origin_of
 
     seen = [repository]  # clones of each other name nothing else
     while (url := origin_of(repository)) and len(seen) < _CLONES:
@@ -359,7 +359,7 @@ def _found_repository(folder: str) -> str:
         if os.path.isdir(mark):
             return here
         if os.path.lexists(mark):
-            from ratchet.lessons.gitfiles import repository_by
+            from ratchet.sandbox.gitfiles import repository_by
 
             return repository_by(here, mark)
         if not bare and os.path.isfile(os.path.join(here, "HEAD")) and os.path.isdir(os.path.join(here, "objects")):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from ratchet.errors import BackendError, NotFound, Refused
+from ratchet.sandbox import gitfiles
 from ratchet.sandbox.beneath import plain_content
 
 Verb = Literal[
@@ -48,7 +49,7 @@ _TIMEOUT_S = 60.0
 _FETCH_TIMEOUT_S = 300.0
 _ASKED_TIMEOUT_S = 5.0  # some rules cost git hours (`**/a/**/a/...`), none costs our own reading of them so much
 _SMALL_BYTES = 1 << 20
-_SHARED = ("refs", "packed-refs", "logs", "reftable", "shallow")
+_SHARED = ("refs", "packed-refs", "reftable", "shallow")
 _LAYOUT = {
     "core.sharedrepository": re.compile(r"\w{1,16}"),
     "extensions.objectformat": re.compile(r"sha1|sha256"),
@@ -94,13 +95,19 @@ def names_repository(name: str) -> bool:
 
 def find(folder: Path) -> Repository | None:
     """Find the repository that a folder belongs to, by its `.git`. A bare repository is never taken for one: a clone
-    may carry it as plain files."""
+    may carry it as plain files. Of what lies in a folder a stranger may have written each word, so a `.git` names
+    another place only where that one points back."""
     here = folder.resolve()
     for top in (here, *here.parents):
         mark = top / ".git"
-        own = mark if mark.is_dir() else top / _named(mark, "gitdir:")
-        if own != top and _text(own / "HEAD"):
-            return Repository(top=top, own=own, common=own / _named(own / "commondir", ""))
+        if not os.path.lexists(mark):
+            continue
+        git = gitfiles.git_by(str(top), str(mark))
+        common = gitfiles.main_of(git) or git
+        said = os.path.join(git, _named(Path(git, "commondir"), ""))
+        agreed = bool(git) and os.path.realpath(said) == os.path.realpath(common) and _text(Path(git, "HEAD")) != ""
+        own = agreed and all(gitfiles.is_within(os.path.join(common, name), common) for name in (*_SHARED, "objects"))
+        return Repository(top=top, own=Path(git), common=Path(common)) if own else None
     return None
 
 

@@ -32,6 +32,7 @@ def why(*changes: FileChange, check: tuple[str, ...] = ("pytest",), protected: t
         *("tests/test_a.py", "test_a.py", "pkg/a_test.py", "tests/data/expected.json", "a_test.go", "src/a.test.ts"),
         *("__tests__/a.js", "conftest.py", "pkg/conftest.py", "sitecustomize.py", "x.pth", "pytest.ini", "tox.ini"),
         *("pytest.py", "_pytest/__init__.py", "json.py", "pluggy/__init__.py", ".cargo/config.toml", "Makefile"),
+        *("spec_helper.rb", "test_helper.exs", "src/setupTests.ts", "jest.setup.js", "vitest.setup.ts"),
         *("jest.config.js", "usercustomize.py", "noxfile.py", ".github/workflows/ci.yml"),
     ],
 )

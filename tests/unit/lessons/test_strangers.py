@@ -13,6 +13,7 @@ import pytest
 from ratchet.lessons import exposure
 from ratchet.lessons.exposure import concerns, project_name, repository_of
 from ratchet.records import Row
+from ratchet.sandbox.git import find, opened
 
 SECRET = "https://example.test/me/secret.git"
 NAMED = "example.test/me/secret"
@@ -114,6 +115,21 @@ def by_linked_config(folder: Path, place: str) -> Path:
     return folder
 
 
+def by_linked_refs(folder: Path, place: str) -> Path:
+    git(folder, "init", "-q")
+    shutil.rmtree(folder / ".git" / "refs")
+    for name in ("refs", "logs", "packed-refs"):
+        (folder / ".git" / name).symlink_to(f"{place}/{name}")
+    return folder
+
+
+def by_linked_objects(folder: Path, place: str) -> Path:
+    git(folder, "init", "-q")
+    shutil.rmtree(folder / ".git" / "objects")
+    (folder / ".git" / "objects").symlink_to(f"{place}/objects")
+    return folder
+
+
 def by_a_work_tree_of_its_own(folder: Path, place: str) -> Path:
     own = folder / "store" / "worktrees" / "x"
     own.mkdir(parents=True)
@@ -180,8 +196,8 @@ def by_a_path_below(folder: Path, place: str) -> Path:
 
 
 LAYOUTS: tuple[Layout, ...] = (
-    by_file, by_relative_file, by_file_through_a_link, by_link, by_link_to_a_file, by_linked_config,
-    by_a_work_tree_of_its_own, by_objects_of_its_own, by_a_file_above, by_words_of_no_form,
+    by_file, by_relative_file, by_file_through_a_link, by_link, by_link_to_a_file, by_linked_config, by_linked_refs,
+    by_linked_objects, by_a_work_tree_of_its_own, by_objects_of_its_own, by_a_file_above, by_words_of_no_form,
     by_a_configuration_beside_it, by_a_tracked_path, by_a_tracked_file_url, by_a_tracked_remote,
     by_a_host_that_is_none, by_a_path_below,
 )  # fmt: skip
@@ -197,6 +213,28 @@ def test_what_a_stranger_wrote_names_only_itself(mine: Path, unpacked: Path, lay
     for each in ("plain", "remote", "fix", "tree", "apart", "bare.git", "plain/inner"):
         assert not concerns(learnt, str(mine / each)), each
         assert not concerns({"scope": "project", "projects": [str(mine / each)], "project": NAMED}, str(here)), each
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
+@pytest.mark.parametrize("place", PLACES)
+def test_git_is_started_on_no_repository_that_a_stranger_names(
+    mine: Path, unpacked: Path, layout: Layout, place: str
+) -> None:
+    found = find(layout(unpacked, str(mine / place)))
+    if found is not None:
+        for each in (found.top, found.own, found.common, *(found.common / name for name in ("refs", "objects"))):
+            assert each.resolve().is_relative_to(unpacked), each
+
+
+def test_git_is_started_on_my_own(mine: Path) -> None:
+    for name in ("plain", "remote", "fix", "apart", "tree", "plain/inner"):
+        found = find(mine / name)
+        assert found is not None, name
+        with opened(mine / name) as git_there:
+            said = subprocess.run(
+                ["git", "-C", str(mine / name), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+            )
+            assert git_there.ask("rev-parse", "HEAD") == said.stdout.strip()
 
 
 def test_my_own_are_known_by_what_points_back(mine: Path) -> None:

@@ -155,6 +155,7 @@ def test_trust_is_of_one_repository_and_of_all_its_worktrees(ratchet: Ratchet, t
     other.mkdir()
     (own / "HEAD").write_text("ref: refs/heads/x\n")
     (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{beside}/.git\n")
     (beside / ".git").write_text(f"gitdir: {own}\n")
     home = tmp_path / "home"
     assert trust.is_trusted(home, beside, "lessons.jsonl", content)

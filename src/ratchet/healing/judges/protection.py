@@ -32,11 +32,11 @@ TEST_FOLDER = re.compile(
 )
 _TEST_NAMES = re.compile(
     r"test_.*\.py|.*_tests?\.py|tests?\.py|.*_test\.(?:go|rb|exs|c|cc|cpp)|.*[._-](?:test|spec)\.[cm]?[jt]sx?"
-    r"|.*_spec\.rb|.*Tests?\.(?:java|kt|cs)|tests?\.rs|.*\.snap"
+    r"|.*_spec\.rb|.*Tests?\.(?:java|kt|cs)|tests?\.rs|.*\.snap|(?:test|spec|rails)_helper\..*|[sS]etup[_-]?[tT]ests?\..*"
 )
 _HARNESS_NAMES = re.compile(
     r"conftest\.py|sitecustomize\.py|usercustomize\.py|.*\.pth|.*\.egg-link|\.?pytest\.(?:ini|toml)|tox\.ini|noxfile\.py"
-    r"|\.coveragerc|(?:jest|vitest|karma|ava|playwright|cypress)\.conf(?:ig)?\..*|\.mocharc.*|\.npmrc|\.yarnrc.*"
+    r"|\.coveragerc|(?:jest|vitest|karma|ava|playwright|cypress)[._-](?:conf(?:ig)?|setup)\..*|\.mocharc.*|\.npmrc|\.yarnrc.*"
     r"|\.?justfile|pyvenv\.cfg|rust-toolchain.*|py\.test"
 )
 _HARNESS_FOLDERS = frozenset((".ratchet", ".cargo", ".github", "_pytest", "pluggy", "site-packages"))

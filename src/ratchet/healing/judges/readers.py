@@ -38,15 +38,10 @@ _SETTINGS = re.compile(
     r".+\.conf(?:ig)?\.[cm]?[jt]sx?|(?:build|package|mix|project)\.(?:rs|zig|swift|exs|sc|scala)|\w+file\.[cm]?[jt]s",
     re.IGNORECASE,
 )
-# Tools look for such files without being told, and obey them: hidden ones, and formats of settings and recipes. A name
-# is all there is to go by: nothing in the file says which tool reads it.
-_OBEYED = re.compile(
-    r"\..+|.+\.(?:toml|ini|cfg|conf|xml|ya?ml|json[c5]?|properties|props|gradle|kts|sbt|nix|mod|work|bazel|cmake|dist)"
-    r"|[A-Z]\w*(?:file|Lists)(?:\.txt)?|BUILD|WORKSPACE|.*rc(?:\.\w+)?|.+\.conf(?:ig)?\.\w+|\w+file\.\w+"
+# What no tool obeys: prose, and a plain word without an ending. It may be brought up to date along with the program.
+_OF_NO_ACCOUNT = re.compile(
+    r".*\.(?:md|rst|adoc)|[a-z0-9_]+|(?:README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CHANGE(?:S|LOG)|NEWS)(?:\.txt)?"
 )
-_DATA = re.compile(
-    r"(?!.*(?:rc|conf))[^.].*\.(?:json|ya?ml|xml)"
-)  # the formats of these that programs read data in, too
 _RUN_BY = {"makefile": "make", "gnumakefile": "make", "justfile": "just", "package.json": "npm yarn pnpm bun npx"}
 _KEPT_AS_EXPECTED = re.compile(
     r"(?:.*/)?(?:expected|expectations?|goldens?|__snapshots__|approved|cassettes)(?:[._-][^/]*)?(?:/.*)?"
@@ -66,16 +61,17 @@ class Readers:
 
     def objection(self, changes: Sequence[FileChange], reads: Reads | None) -> str:
         """Why a change of data is refused, "" where none is."""
-        only_data = not any(is_code(each.path) for each in changes)
         brought = "\n".join((each.after or b"").decode("utf-8", "replace") for each in changes if is_code(each.path))
         for change in changes:
-            if is_code(change.path) or _DECLARATIONS.fullmatch(PurePosixPath(change.path).name):
-                continue
             name = PurePosixPath(change.path).name
+            if is_code(change.path) or _DECLARATIONS.fullmatch(name):
+                continue
             # A package may get data of its own: a new file below a folder, which the new program names.
             new = change.before is None and "/" in change.path and _quotes(brought, name)
-            obeyed = any(each.fullmatch(name) for each in (_OBEYED, _SETTINGS)) and not (new and _DATA.fullmatch(name))
-            reason = self._of_one(change.path, reads, alone=only_data or obeyed)
+            beside = (
+                bool(brought) and not _is_hidden(change.path) and (new or _OF_NO_ACCOUNT.fullmatch(name) is not None)
+            )
+            reason = self._of_one(change.path, reads, alone=not beside)
             if reason:
                 return f"{change.path}: {reason}"
         return ""
@@ -207,9 +203,13 @@ def _quotes(text: str, name: str) -> bool:
 
 def is_code(path: str) -> bool:
     """Tell whether a file is of a program, by its ending; all else is data, and so are settings, whatever they are
-    written in."""
+    written in, and what is hidden, since tools look for it without being told."""
     name = PurePosixPath(path).name
-    return _CODE.fullmatch(name) is not None and _SETTINGS.fullmatch(name) is None
+    return _CODE.fullmatch(name) is not None and _SETTINGS.fullmatch(name) is None and not _is_hidden(path)
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in PurePosixPath(path).parts)
 
 
 def untouched(view: View) -> Path:
