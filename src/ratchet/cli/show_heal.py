@@ -51,27 +51,27 @@ def plan(made: TaskPlan) -> None:
     out = console()
     out.print(f"  plan     {number(len(made.steps), 'step')}" + (f" by {made.by}" if made.by else ""))
     for n, each in enumerate(made.steps, 1):
-        out.print(Styled(f"    {n} ").append(plain(each.do, 200), "default"), soft_wrap=True)
+        out.print(Styled(f"    {n} ").append(_asked(each.do, 200), "default"), soft_wrap=True)
         if not each.check:
             out.print("      for you: nothing in a sandbox can do it, or see that it is done", style="yellow")
             continue
         command = check_text(each.check).replace("\n", "\\n")  # on one line a remark would swallow what follows it
-        line = Styled("      ").append(plain(f"`{command}`", 240), "dim")
+        line = Styled("      ").append(_asked(f"`{command}`", 240), "dim")
         said = f"{each.now} now{': ' + each.said if each.said else ''}"
         out.print(line.append(" ").append(plain(said, 200), "red" if each.now == "fails" else "green"), soft_wrap=True)
     for each in made.dropped:
-        out.print(Styled("  dropped  ", "yellow").append(plain(each.do, 200), "default"), soft_wrap=True)
+        out.print(Styled("  dropped  ", "yellow").append(_asked(each.do, 200), "default"), soft_wrap=True)
     if made.beyond:
-        out.print(Styled("  beyond   ", "yellow").append(plain(made.beyond, 400), "default"), soft_wrap=True)
+        out.print(Styled("  beyond   ", "yellow").append(_asked(made.beyond, 400), "default"), soft_wrap=True)
 
 
 def _steps(out: Console, held: Episode) -> None:
     """Of a plan that is done: its steps, those for a person, and what nobody looked at."""
     for n, each in enumerate(held.task.steps, 1):
         done = ("  done     ", "green") if each.check else ("  for you  ", "yellow")
-        out.print(Styled(*done).append(plain(f"{n} {each.do}", 200), "default"), soft_wrap=True)
+        out.print(Styled(*done).append(_asked(f"{n} {each.do}", 200), "default"), soft_wrap=True)
     if held.task.beyond:
-        out.print(Styled("  beyond   ", "yellow").append(plain(held.task.beyond, 400), "default"), soft_wrap=True)
+        out.print(Styled("  beyond   ", "yellow").append(_asked(held.task.beyond, 400), "default"), soft_wrap=True)
 
 
 def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch] | None = None) -> None:
@@ -178,7 +178,7 @@ def episodes(found: Sequence[Episode]) -> None:
         told = "doubtful" if each.is_doubtful else each.status.replace("_", " ")
         line = Styled(f"{told:<15}", "yellow" if each.is_doubtful else STYLES.get(each.status, "red"))
         line.append(f" {number(len(each.attempts), 'attempt'):<11} ", "default")
-        line.append(plain(each.task.instruction or shlex.join(each.task.check), 60))
+        line.append(_asked(each.task.instruction or shlex.join(each.task.check), 60))
         line.append(f"  {each.task.folder}  {ago(each.started_at)}  {each.id}", "dim")
         out.print(line, soft_wrap=True)
 
@@ -231,8 +231,13 @@ def verdict(found: Compared) -> str:
     return f"Nothing is proven: {solved}, and the effort may be the same.{more}"
 
 
+def _asked(text: str, limit: int) -> Styled:
+    """What a person or a planner wrote of a task, on one line: a terminal may be a job's log, which everybody reads."""
+    return plain(redact(text), limit)
+
+
 def _head(out: Console, held: Episode) -> None:
-    line = Styled(f"{held.id}  ", "bold").append(plain(held.task.instruction or "make the check pass", 120))
+    line = Styled(f"{held.id}  ", "bold").append(_asked(held.task.instruction or "make the check pass", 120))
     out.print(line, soft_wrap=True)
     budget = held.budget
     check = number(len(held.task.steps), "step") if held.task.steps else f"check `{check_text(held.task.check)}`"
@@ -240,7 +245,7 @@ def _head(out: Console, held: Episode) -> None:
         f"  {check} in {held.task.folder}; solver {held.solver}; at most "
         f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {budget.seconds:g} s"
     )
-    out.print(plain(said, 400), style="dim", soft_wrap=True)
+    out.print(_asked(said, 400), style="dim", soft_wrap=True)
 
 
 def _first(out: Console, verdict: Verdict) -> None:

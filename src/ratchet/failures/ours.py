@@ -25,7 +25,12 @@ COMMANDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _ID = re.compile(r"\b(?:l[0-9a-f]{24}|p[0-9a-f]{16})\b")  # of a lesson or a pattern: what shows one is ours
-_DATABASES = frozenset(("sqlite3", "litecli", "datasette", "duckdb"))
+# Programs that show what stands in our home: our records of failures are no failures.
+_SHOWS = frozenset(
+    "sqlite3 litecli datasette duckdb cat tac tail head less more bat grep egrep rg ag zgrep jq awk sed strings zcat"
+    " get-content type select-string".split()
+)
+_HOME = re.compile(rf"(?:^|[/\\]|=)\.{NAME}(?:[/\\]|$)")
 _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")
 _WINDOWS_PATH = re.compile(r"[\w.:-]*\\(?:[\w.-]+\\)*(?=ratchet(?:\.exe|\.cmd)?\s)")
 # A program in Python that imports us prints what we tell it.
@@ -86,8 +91,8 @@ def own_words(text: str) -> str:
 
 def _carries_us(words: list[str]) -> bool:
     """Tell whether a command of another program runs ours, or reads our home."""
-    if words[0].rpartition("/")[2] in _DATABASES:
-        return any(f".{NAME}/" in word for word in words[1:])
+    if words[0].rpartition("/")[2].lower() in _SHOWS:
+        return any(map(_HOME.search, words[1:]))
     parts = [word.split() if _CALLED.fullmatch(word.partition(" ")[0]) else [word] for word in words]
     said = [part for each in parts for part in each if part != "--"]
     return any(_CALLED.fullmatch(one) and then in COMMANDS for one, then in zip(said, said[1:], strict=False))
@@ -104,7 +109,7 @@ def _acting(given: str) -> list[tuple[list[str], bool, bool]]:
     return [
         (words, bool(_PROGRAM.match(head_of(words)[0])) or _carries_us(words), fed)
         for words, fed in found
-        if words[0].rpartition("/")[2] not in NOISE
+        if words[0].rpartition("/")[2] not in NOISE or _carries_us(words)
     ]
 
 

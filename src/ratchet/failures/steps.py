@@ -22,11 +22,11 @@ _LOOKS = _names(
 _GIT_LOOKS = _names("status diff log show branch blame remote rev-parse ls-files")
 _EDITS = _names("edit write multiedit notebookedit applypatch strreplace create undo")
 _NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
-_WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor sleep writestdin")
+_WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor watch sleep writestdin")
 # What only trims or merges a command's output makes no other call.
 _REDIRECTS = compiled(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
 _TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
-_ASIDE = compiled(r"\bsleep\s+[\d.$]|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
+_ASIDE = compiled(r"\bsleep\s+[\d.$]|\bStart-Sleep\b|\btimeout\s+/t|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
 
 
 def plain(tool: str) -> str:
@@ -53,7 +53,7 @@ def waits(tool: str, head: str, command: str) -> bool:
     """Tell whether a step lets time pass: then what is asked once more may have changed by itself."""
     if tool not in SHELL_TOOLS:
         return "wait" in tool or "sleep" in tool
-    return head in _WAITS or _ASIDE.search(command) is not None
+    return head.rpartition(" ")[2] in _WAITS or _ASIDE.search(command) is not None
 
 
 def edits(tool: str, head: str) -> bool:

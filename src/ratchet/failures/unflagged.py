@@ -67,7 +67,7 @@ _PLAIN_ERROR = (
     r"(?:[^\w\s]{1,3} )?(?:"
     r"(?:unable to|could ?n[o']t|can ?n[o']t|failed to|no such) \w.{0,250}|not found|invalid (?:\w+ ){0,2}\w+"
     r"|(?:[a-z]\w*\.){0,6}(?-i:[A-Z]\w{0,60}(?:Error|Exception)|Exception): \S.{0,250}"
-    r"|(?:\w+ ){0,3}(?:limit|quota)s? (?:was |has been |is )?(?:exceeded|reached)(?: (?:for|on|by|in|of) .{1,100})?"
+    r"|(?:\w+ ){0,3}(?:limit|quota|timeout|deadline)s? (?:was |has been |is )?(?:exceeded|reached)(?: (?:for|on|by|in|of) .{1,100})?"
     r"|you (?:do not|don't|are not|aren't|cannot|can't) (?:\w+ ){0,4}"
     r"(?:permissions?|access|rights|allowed|authorized).{0,100}"
     r")(?:[.!]?$|[.:;,] .{1,200}$)"
@@ -84,8 +84,8 @@ _REPORT_KEYS = frozenset(
 )
 # A program that speaks of what went wrong puts its own name first, in every language (GNU's `error`, the shells).
 _SHELL_SPEAKS = (
-    r"(?:/\S{0,80}/)?(?:ba|z|da|k|c|fi)?sh ?: (?:(?:[^\s:]{1,20} )?\d{1,6} ?: )?[^\s:]{1,200} ?: \S"
-    r"|(?:zsh|fish) ?: \S{1,60} ?: \S"
+    r"-?(?:/\S{0,80}/)?(?:ba|z|da|k|c|fi)?sh ?: (?:(?:[^\s:]{1,20} )?\d{1,6} ?: )?[^\s:]{1,200} ?: \S"
+    r"|(?:zsh|fish) ?: [^\n:]{1,60} ?: \S"
 )
 # What PowerShell and cmd put around or say for an error; the first two in every language.
 _WINDOWS = (
@@ -99,7 +99,7 @@ _WINDOWS = (
 # alone it could as well be the one for a warning.
 _ERROR_WORD = (
     r"^(?:[^\s:]{1,200}:\d{1,6}:(?:\d{1,6}:)? )?(?:[^\W\d]{1,20} )?[^\W\da-zA-Z]{0,4}"
-    r"(?:Fehler|Schwerwiegend|erreur|errore|erro|błąd|fel|fout|chyba|hata|lỗi|ошибка|помилка|エラー|错误|錯誤|오류|σφάλμα|خطأ)"
+    r"(?:fatal|Fehler|Schwerwiegend|erreur|errore|erro|błąd|fel|fout|chyba|hata|lỗi|ошибка|помилка|エラー|错误|錯誤|오류|σφάλμα|خطأ)"
     r" ?: \S"
 )
 # Programs that print nothing when they succeed, on Unix (POSIX: standard output not used) and in cmd. One result does
@@ -122,6 +122,7 @@ _ANSWERED = (
     r"|Bad Request|Not Found|page not found"
     r"|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
 )
+_STATUS_ALONE = rf"{_ANSWERED}[.!]?(?:$|: .{{1,200}}$)"  # what a page shows of itself goes on
 _EXITED = (
     r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
     r"|Command failed with exit code)"
@@ -141,7 +142,7 @@ _CERTAIN = (
     r"|^zsh: command not found: |^ ?! \[(?:remote )?rejected\]|^error: failed to push some refs|^CONFLICT \("
     r"|^Automatic merge failed|^[1-9]\d{0,6} files? would be reformatted|^Found [1-9]\d{0,6} errors?\b"
     r"|Code style issues? found"
-    r"|mods/funs, found [1-9]|^(?:Error: )?Command timed out after|^\*\* \(Mix\) |^E: (?:Unable|Could|Package|Failed)"
+    r"|mods/funs, found [1-9]|^(?:Error: )?[Cc]ommand timed out after|^\*\* \(Mix\) |^Exception in thread \""
     r"|^ERROR: (?:Could not|No matching|failed to (?:solve|build)|Failed building)|^curl: \(\d"
     r"|^error: externally-managed"
     r"|^(?:fatal: )?unable to access 'http|^(?:docker: )?Error response from daemon: "
@@ -150,7 +151,7 @@ _CERTAIN = (
 )
 # Words that a log may quote too: they count at the ends of an output.
 _AT_ENDS = (
-    r"^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
+    r"^E: \S|^tar: (?:Error is not|Exiting with failure)|^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
     r"|^ERROR\b.{0,40}:"
     r"|^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): |^(?:Uncaught |Unhandled )|^Failed to "
     r"|^Command failed: "
@@ -235,7 +236,7 @@ def _command_failed(said: str) -> bool:
         or re.search(_WINDOWS, ends, re.MULTILINE) is not None
         or compiler_failed(said)
         or re.search(_AT_ENDS, ends, re.MULTILINE) is not None
-        or (not ends.isascii() and re.search(_ERROR_WORD, ends, re.MULTILINE | re.IGNORECASE) is not None)
+        or re.search(_ERROR_WORD, ends, re.MULTILINE | re.IGNORECASE) is not None
         or _stands_alone(said)
     )
 
@@ -312,7 +313,11 @@ def _quotes(said: str, program: str) -> bool:
 
 
 def _is_plain_error(said: str) -> bool:
-    return len(said) <= 300 and "\n" not in said and re.match(_PLAIN_ERROR, said, re.IGNORECASE) is not None
+    return (
+        len(said) <= 300
+        and "\n" not in said
+        and any(re.match(form, said, re.IGNORECASE) for form in (_PLAIN_ERROR, _STATUS_ALONE, _ERROR_WORD))
+    )
 
 
 def _is_error_answer(said: str) -> bool:
@@ -349,7 +354,7 @@ def _reports_error(body: dict[str, object]) -> bool:
     if isinstance(inner, dict) and body.keys() <= {"result", "response", "id", "jsonrpc"}:
         return _reports_error(inner)
     code = body.get("code")
-    if "message" in body and body.keys() <= _REPORT_KEYS:
+    if not body.keys().isdisjoint(("message", "msg")) and body.keys() <= _REPORT_KEYS:
         if body.get("error") is True or (isinstance(code, int) and (400 <= code <= 599 or -32_768 <= code <= -32_000)):
             return True
         if isinstance(code, str) and "_" in code and code.isupper():

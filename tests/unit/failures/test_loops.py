@@ -399,3 +399,22 @@ def test_loops_of_recorded_sessions(tmp_path: Path, name: str, found: int) -> No
     ingest(store, [row_of(item) for item in read])
     assert len(loops(store.find("outcomes", {}, order=("started_at",)).rows)) == found
     store.close()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gh run watch 1", "gh pr checks 1 --watch", "kubectl wait --for=condition=ready pod/x", "docker wait web",
+        "Start-Sleep 30; gh run view 1", "timeout /t 30 & curl x", "sleep 5 && curl x", "tail -f app.log",
+    ],
+)  # fmt: skip
+def test_a_command_that_waits_is_asked_again(session: Session, command: str) -> None:
+    for _ in range(8):
+        session.bash(command, "in progress")
+    assert session.found == []
+
+
+def test_a_folder_with_and_without_a_slash_is_one(session: Session) -> None:
+    for command in ("ls src", "ls -la src/", "ls -l src", "ls src/"):
+        session.bash(command, "a b")
+    assert session.found == [("Bash", UNSURE)]

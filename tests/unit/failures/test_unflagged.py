@@ -274,3 +274,44 @@ def test_the_name_of_an_error_says_so_and_an_empty_answer_does_not() -> None:
 )
 def test_a_full_disk_is_no_quota_of_a_provider(text: str, tool: str) -> None:
     assert kind_of(text, tool=tool) == "command_failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ('Exception in thread "main" java.lang.NullPointerException\n\tat A.main(A.java:3)', "java"),
+        ("tar: x: Cannot open: No such file or directory\ntar: Error is not recoverable: exiting now", "tar"),
+        ("-bash: foo: comando no encontrado", "foo"),
+        ("-zsh: foo: Befehl nicht gefunden", "foo"),
+        ("fish: Unknown command: foo", "foo"),
+        ("E: Impossible de trouver le paquet foo", "apt-get"),
+        ("E: Paket foo kann nicht gefunden werden.", "apt"),
+        ("Schwerwiegend: Kein Git-Repository", "git"),
+        ("fatal : ni ceci ni aucun de ses r\u00e9pertoires parents n'est un d\u00e9p\u00f4t git : .git", "git"),
+        ("main.c:3:5: Fehler: x nicht deklariert", "gcc"),
+        ("main.c:3:5: errore: x non dichiarato", "gcc"),
+        ("command timed out after 120 seconds", "slow"),
+    ],
+)
+def test_a_shells_failure_counts_whatever_its_words_and_letters(text: str, head: str) -> None:
+    assert says_failure(text, tool="Bash", head=head)
+    assert says_failure(f"some line\n{text}", tool="Bash", head=head) or text.startswith(("-", "fish"))
+    assert not says_failure(f"notes: {text}", tool="Read")
+    assert not says_failure(text.replace(":", " "), tool="Bash", head="cat")
+
+
+@pytest.mark.parametrize("tool", ["Read", "fetch", "WebFetch", "mcp__shop__lookup", "query_db"])
+@pytest.mark.parametrize(
+    "text",
+    ["404 Not Found", "HTTP 500 Internal Server Error", "503 Service Unavailable", "Timeout exceeded", "Fehler: nicht da",
+     "deadline exceeded", "erreur : fichier introuvable"],
+)  # fmt: skip
+def test_a_sentence_that_is_all_of_an_answer_is_its_error(tool: str, text: str) -> None:
+    assert says_failure(text, tool=tool)
+    assert not says_failure(f"# {text}\n\nHow to handle it in your program.", tool=tool)
+
+
+def test_a_code_beside_msg_is_a_code_beside_message() -> None:
+    assert says_failure('{"code":500,"msg":"fail"}', tool="api")
+    assert not says_failure('{"code":0,"msg":"ok"}', tool="api")
+    assert not says_failure('{"code":200,"msg":"ok","data":{}}', tool="api")

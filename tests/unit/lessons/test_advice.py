@@ -173,3 +173,39 @@ def test_a_part_of_the_tests_is_another_selection(failed: str, worked: str) -> N
 def test_a_step_stays_in_the_project() -> None:
     assert "outside the project" in held_back("cd /etc", failed="cd a", said=FAILED, root="/srv/app")
     assert held_back("cd /srv/app/a", failed="cd a", said=FAILED, root="/srv/app") == ""
+
+
+CHECKED = (
+    "pytest", "jest", "vitest run", "playwright test", "cypress run", "rspec", "ctest", "swift test", "bazel test //...",
+    "cargo test", "stack test", "rebar3 ct", "ruff check .", "pylint src", "phpstan analyse", "mix credo", "rubocop",
+    "golangci-lint run", "bandit -r src", "trivy fs .", "npm audit", "mvn verify", "gradle build", "cmake .", "make",
+    "gcc a.c", "swift build", "go build", "nix build", "coverage report", "clang-tidy a.c", "stylelint .",
+)  # fmt: skip
+"""Commands that are there to say whether something holds."""
+ASKED = ("--zzz", "--zzz=3", "-z", "-zz", "--only-zzz", "-Dzzz=true", "-Xzzz", "--zzz-level 0", "-checks=-*")
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("check", CHECKED)
+def test_no_output_makes_a_check_ask_for_less(check: str, asked: str) -> None:
+    """Options that nobody listed: what they do is not known, so that no word list can hold them."""
+    less = f"{check} {asked}"
+    for said in (FAILED, f"{FAILED}: try `{less}`", f"hint: use {asked}", f"usage: {check} [{asked}]"):
+        assert held_back(less, failed=check, said=said), said
+        assert held_back(check, failed=less, said=FAILED), "what was asked for is left out"
+    blamed = f"error: unknown option {asked.split()[0].partition('=')[0]}"
+    assert held_back(check, failed=f"{check} {asked.split()[0]}", said=blamed) == "", "the tool does not know it"
+
+
+def test_an_option_of_a_check_may_take_the_place_of_one_that_it_does_not_know() -> None:
+    said = "error: unknown option --outfmt\n\nOptions:\n  --format TEXT\n  --quick"
+    assert held_back("shoplint check --format text", failed="shoplint check --outfmt text", said=said) == ""
+    assert held_back("shoplint check --format text --quick", failed="shoplint check --outfmt text", said=said)
+    known = ran([HeadRun("shoplint check", "shoplint check --quick", ok=1)], sessions=3)
+    assert held_back("shoplint check --quick", failed="shoplint check", said=FAILED, vouched=known) == ""
+
+
+@pytest.mark.parametrize("worked", ["node --require ./x.js a.js", "python -O a.py", "ruby -r ./x a.rb"])
+def test_no_output_names_what_an_interpreter_loads(worked: str) -> None:
+    failed = f"{worked.split()[0]} {worked.split()[-1]}"
+    assert held_back(worked, failed=failed, said=f"hint: try {worked}")

@@ -440,3 +440,22 @@ def test_qwen_frames_around_geminis_parts_are_not_taken_for_claudes(tmp_path: Pa
     assert source_for(str(path)).name == "messages"
     found = read(SOURCE, path).only
     assert (found.agent, found.session, found.project, found.ok) == ("qwen-code", "q-1", "/w", False)
+
+
+@pytest.mark.parametrize(
+    ("output", "ok"),
+    [
+        ({"type": "error-text", "value": "boom"}, False),
+        ({"type": "error-json", "value": {"code": 1}}, False),
+        ({"type": "text", "value": "fine"}, True),
+        ({"type": "json", "value": {"a": 1}}, True),
+    ],
+)
+def test_the_ai_sdk_tells_a_failure_by_the_type_of_its_output(tmp_path: Path, output: Json, ok: bool) -> None:
+    called: Row = {"toolCallId": KEY, "toolName": "get_user"}
+    messages: list[Json] = [
+        {"role": "assistant", "content": [{"type": "tool-call", "input": {}, **called}]},
+        {"role": "tool", "content": [{"type": "tool-result", "output": output, **called}]},
+    ]
+    (found,) = document(tmp_path / "talk.json", messages).outcomes
+    assert found.ok is ok

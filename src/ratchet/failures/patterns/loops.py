@@ -201,7 +201,7 @@ def _asks_same(one: _Call, other: _Call) -> bool:
 
 def _operands(command: str) -> list[str]:
     """The words of a command that are no options: what it is asked about."""
-    return [word for word in command.split() if not word.startswith("-")]
+    return [word.rstrip("/") for word in command.split() if not word.startswith("-")]
 
 
 @lru_cache(maxsize=64)

@@ -19,13 +19,16 @@ NEEDLES = ("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "sessi
 """A text without one of these, in lower case, holds no name that matters here, but for ASSIGNED and FOREIGN."""
 ASSIGNED = ("_pat", "code=", "login=", "psk")
 """What matters where it is assigned."""
-FOREIGN = ("contraseña", "парол", "密", "パスワード", "hasło", "lösenord", "şifre")
+FOREIGN = (
+    "contraseña", "парол", "密", "パスワード", "hasło", "lösenord", "şifre", "비밀번호", "암호", "κωδικ", "mật khẩu",
+    "รหัสผ่าน", "كلمة المرور", "كلمة السر", "סיסמ", "पासवर्ड", "jelszó", "slaptažod", "رمز عبور", "暗証番号", "口令",
+)  # fmt: skip
 """Passwords in other languages, none of them in ASCII."""
 
 # Alternatives begin with a literal each, which lets the engine skip text that holds none; what must not stand before a
 # word is asserted after it.
 _PASSWORDS = (
-    r"p(?:ass(?:word|wd|phrase|code|wort)s?|asse(?<=mot\ de\ passe)|sk(?<![a-z]psk)(?![a-z])"
+    r"p(?:ass(?:word|wd|phrase|code|wort|ord)s?|asse(?<=mot[ _-]de[ _-]passe)|sk(?<![a-z]psk)(?![a-z])"
     r"|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
     r"|ass(?<=[_-]pass)(?![a-z])|ass(?<=(?:ey|re)pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd)"
     r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,4}[:=]))"
@@ -40,7 +43,10 @@ _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
     r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
-_FOREIGN = r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|şifre"
+_FOREIGN = (
+    r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|şifre|비밀번호|암호|κωδικ(?:ός|ο|οσ)|mật\ khẩu|รหัสผ่าน"
+    r"|كلمة\ (?:المرور|السر)|סיסמ[הא]|पासवर्ड|jelszó|slaptažod\w{2}|رمز\ عبور|暗証番号|口令"
+)
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp"), _PASSWORDS),

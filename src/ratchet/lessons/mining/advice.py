@@ -16,6 +16,7 @@ from ratchet.failures.intent import commands
 from ratchet.lessons.mining.calls import Piece, pieces_of
 from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.habits import Vouched
+from ratchet.lessons.mining.refused import CHECKERS
 from ratchet.lessons.mining.shell_remedies import SELECTS
 
 _OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
@@ -63,6 +64,11 @@ _SETS = re.compile(r"\b(?:config|set|settings?|policy|auth|login|trust)\b")
 _WIDE = frozenset((".", "./...", "...", "*"))
 _HIDDEN = re.compile(r"(?:~|\$\{?HOME\}?|/home/[^/]+|/root|/Users/[^/]+)/\.")
 _ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pull", "--rebase")}
+# What a command whose head says so lets pass is what it is there for: a checker, a runner of tests, a compiler.
+_CHECKS = re.compile(
+    rf"\b(?:tests?|spec|ct|verify|check|audit|coverage|lint|build|compile|make|cmake|g?cc|clang\S*|"
+    rf"{'|'.join(map(re.escape, sorted(CHECKERS | {each for each in programs.TEST_RUNNERS if ' ' not in each})))})\b"
+)
 _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
 
 
@@ -119,6 +125,9 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     reason = _program(piece, words, near, said, known, root)
     if reason:
         return reason
+    reason = _of_check(piece, near, said, known)
+    if reason:
+        return reason
     if SELECTS.search(piece.raw) and not (near is not None and SELECTS.search(near.raw)):
         return "runs another selection of tests"
     kept = had | {verb for verb in piece.head.split(" ") if verb[:1] != "-"}
@@ -133,6 +142,22 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
         if reason:
             return reason
     return ""
+
+
+def _of_check(piece: Piece, near: Piece | None, said: str, known: Vouched) -> str:
+    """Why a check is not to be asked for more or less than before, whoever says so: an option may take the place of one
+    that the error speaks of, and no other may come or go."""
+    if near is None or near.head != piece.head or not _CHECKS.search(piece.head):
+        return ""
+    gone, new = (
+        [word for word in one.raw.split() if word[:1] == "-" and word not in other.raw.split()]
+        for one, other in ((near, piece), (piece, near))
+    )
+    wrong = [word for word in gone if _named(word.partition("=")[0], said)]
+    unasked = [word for word in new if (piece.head, word.partition("=")[0]) not in known.options][len(wrong) :]
+    if left := [word for word in gone if word not in wrong][len(new) :]:
+        return f"leaves out `{left[0][:60]}` of what is checked"
+    return f"adds `{unasked[0][:60]}` to what is checked" if unasked else ""
 
 
 def _never_added(word: str, piece: Piece, near: Piece | None) -> str:
@@ -184,7 +209,7 @@ def _option(word: str, after: Sequence[str], piece: Piece, said: str, known: Vou
     into = value or "".join(after)
     if name in ("-o", "--output", "--out") and "/" in into and "=" not in into and _named(into, said):
         return ""  # it makes the very file that the error misses
-    if name not in _OVERRIDES:
+    if name not in _OVERRIDES and piece.words[0] not in programs.INTERPRETERS:
         if _named(name, said) and (not value or _named(value, said) or value.lower() in ("true", "false")):
             return ""
         if (piece.head, name) in known.options:

@@ -99,7 +99,9 @@ def _role(message: Row) -> str:
 def _message(message: Row, role: str, *, fenced: bool) -> Iterator[Event]:
     at = fields.instant(fields.first(message, ("timestamp", "ts")))
     if role in ("tool", "function", "toolResult", "tool_result"):
-        yield Closes(_key(message), _result(message, at))
+        closing = [each for each in fields.rows(message.get("content")) if _kind_of(each) in _CLOSING]
+        for each in closing or [message]:  # the AI SDK hands several results over in one message
+            yield Closes(_key(each), _result(each, at))
         return
     yield from _called(message, at)
     content = fields.first(message, ("content", "parts"))
@@ -134,7 +136,7 @@ def _block(block: Row, at: float | None) -> Iterator[Event]:
         inner = block.get(name)
         if isinstance(inner, dict):
             block = {**inner, "type": name}
-    kind = fields.text(block.get("type")).replace("-", "").replace("_", "").lower()
+    kind = _kind_of(block)
     if kind in _OPENING:
         name = fields.text(fields.first(block, ("name", "toolName", "tool_name")))
         yield Opens(_key(block), name, _decoded(fields.first(block, ("input", "arguments", "args"))), at)
@@ -143,6 +145,10 @@ def _block(block: Row, at: float | None) -> Iterator[Event]:
         yield Opens(_key(block), fields.text(asked.get("name")), asked.get("arguments"), at)
     elif kind in _CLOSING:
         yield Closes(_key(block), _result(block, at))
+
+
+def _kind_of(block: Row) -> str:
+    return fields.text(block.get("type")).replace("-", "").replace("_", "").lower()
 
 
 def _worded(blocks: list[Row], at: float | None) -> Iterator[Event]:
@@ -180,13 +186,17 @@ def _result(record: Row, at: float | None) -> calls.Result:
     response = fields.row(record.get("response"))
     error = fields.first(response, ("error",)) or (None if record.get("error") is True else record.get("error"))
     brought = fields.first(record, ("content", "output", "result", "value"))
+    typed = ""
+    if isinstance(brought, dict) and brought.keys() >= {"type", "value"}:  # of the AI SDK, which tells a failure so
+        typed, brought = fields.text(brought["type"]), brought["value"]
+        brought = json.dumps(brought) if isinstance(brought, dict) else brought
     said = fields.blocks_text(brought) or fields.blocks_text(response)
     answered = answers(brought)
     if answered is not None:
         said, failed = answered[0], answered[1] or failed
     if error:
         said = fields.blocks_text(error) or fields.text(fields.row(error).get("message")) or said
-    if error or record.get("status") in ("error", "failed"):
+    if error or record.get("status") in ("error", "failed") or typed in ("error-text", "error-json"):
         failed = True
     said, told = unwrapped(said)
     code = _RETURN_CODE.search(said[:200]) or _ENDED.search(said[-120:].rpartition("\n")[2])
