@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ratchet.cli.show import ago, console, number, plain, worked
 from ratchet.cli.terminal import Console, Styled
+from ratchet.failures.redaction.text import redact
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment

@@ -27,8 +27,10 @@ COMMANDS = frozenset(
 _ID = re.compile(r"\b(?:l[0-9a-f]{24}|p[0-9a-f]{16})\b")  # of a lesson or a pattern: what shows one is ours
 # Programs that show what stands in our home: our records of failures are no failures.
 _SHOWS = frozenset(
-    "sqlite3 litecli datasette duckdb cat tac tail head less more bat grep egrep rg ag zgrep jq awk sed strings zcat"
-    " get-content type select-string".split()
+    """
+    sqlite3 litecli datasette duckdb cat tac tail head less more bat grep egrep rg ag zgrep jq awk sed strings zcat
+    get-content type select-string
+    """.split()  # noqa: SIM905
 )
 _HOME = re.compile(rf"(?:^|[/\\]|=)\.{NAME}(?:[/\\]|$)")
 _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")

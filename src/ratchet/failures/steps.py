@@ -26,7 +26,9 @@ _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor 
 # What only trims or merges a command's output makes no other call.
 _REDIRECTS = compiled(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
 _TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
-_ASIDE = compiled(r"\bsleep\s+[\d.$]|\bStart-Sleep\b|\btimeout\s+/t|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b")  # a command that waits
+_ASIDE = compiled(
+    r"\bsleep\s+[\d.$]|\bStart-Sleep\b|\btimeout\s+/t|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b"
+)  # a command that waits
 
 
 def plain(tool: str) -> str:

@@ -67,7 +67,8 @@ _PLAIN_ERROR = (
     r"(?:[^\w\s]{1,3} )?(?:"
     r"(?:unable to|could ?n[o']t|can ?n[o']t|failed to|no such) \w.{0,250}|not found|invalid (?:\w+ ){0,2}\w+"
     r"|(?:[a-z]\w*\.){0,6}(?-i:[A-Z]\w{0,60}(?:Error|Exception)|Exception): \S.{0,250}"
-    r"|(?:\w+ ){0,3}(?:limit|quota|timeout|deadline)s? (?:was |has been |is )?(?:exceeded|reached)(?: (?:for|on|by|in|of) .{1,100})?"
+    r"|(?:\w+ ){0,3}(?:limit|quota|timeout|deadline)s? (?:was |has been |is )?(?:exceeded|reached)"
+    r"(?: (?:for|on|by|in|of) .{1,100})?"
     r"|you (?:do not|don't|are not|aren't|cannot|can't) (?:\w+ ){0,4}"
     r"(?:permissions?|access|rights|allowed|authorized).{0,100}"
     r")(?:[.!]?$|[.:;,] .{1,200}$)"
@@ -151,7 +152,8 @@ _CERTAIN = (
 )
 # Words that a log may quote too: they count at the ends of an output.
 _AT_ENDS = (
-    r"^E: \S|^tar: (?:Error is not|Exiting with failure)|^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
+    r"^E: \S|^tar: (?:Error is not|Exiting with failure)"
+    r"|^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
     r"|^ERROR\b.{0,40}:"
     r"|^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): |^(?:Uncaught |Unhandled )|^Failed to "
     r"|^Command failed: "

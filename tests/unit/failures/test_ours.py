@@ -234,7 +234,8 @@ def test_an_agent_that_looks_at_its_patterns_teaches_nothing(tmp_path: Path) -> 
     "command",
     [
         "cat ~/.ratchet/journal/x.jsonl", "tail -f ~/.ratchet/server.log", "less .ratchet/lessons.jsonl",
-        "grep -r error ~/.ratchet", "rg boom /home/dev/.ratchet", "jq . $HOME/.ratchet/x.json", "cd /w && head -3 .ratchet/a",
+        "grep -r error ~/.ratchet", "rg boom /home/dev/.ratchet", "jq . $HOME/.ratchet/x.json",
+        "cd /w && head -3 .ratchet/a",
         "sqlite3 ~/.ratchet/ratchet.db 'select 1'", "awk 1 ~/.ratchet/a | sort",
     ],
 )  # fmt: skip
@@ -243,7 +244,8 @@ def test_what_shows_a_file_of_our_home_shows_ours(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["cat ~/.ratchetrc", "grep -rn ratchet src", "cat src/ratchet/a.py", "ls ~/.ratchet-old", "make .ratchet"]
+    "command",
+    ["cat ~/.ratchetrc", "grep -rn ratchet src", "cat src/ratchet/a.py", "ls ~/.ratchet-old", "make .ratchet"],
 )
 def test_what_is_called_alike_does_not(command: str) -> None:
     assert not ours.shows_ours("Bash", command)

@@ -303,8 +303,8 @@ def test_a_shells_failure_counts_whatever_its_words_and_letters(text: str, head:
 @pytest.mark.parametrize("tool", ["Read", "fetch", "WebFetch", "mcp__shop__lookup", "query_db"])
 @pytest.mark.parametrize(
     "text",
-    ["404 Not Found", "HTTP 500 Internal Server Error", "503 Service Unavailable", "Timeout exceeded", "Fehler: nicht da",
-     "deadline exceeded", "erreur : fichier introuvable"],
+    ["404 Not Found", "HTTP 500 Internal Server Error", "503 Service Unavailable", "Timeout exceeded",
+     "Fehler: nicht da", "deadline exceeded", "erreur : fichier introuvable"],
 )  # fmt: skip
 def test_a_sentence_that_is_all_of_an_answer_is_its_error(tool: str, text: str) -> None:
     assert says_failure(text, tool=tool)

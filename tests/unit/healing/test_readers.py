@@ -130,6 +130,7 @@ PLACES: dict[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
     ),
     "a file without an ending": ({"gen.py": GEN}, "want", ("sh", "-c", "python gen.py | diff - want")),
     "a file without an ending, in a test": (project('assert out() == open("want").read()'), "want", PYTEST),
+    "settings that a test alone reads": (project('assert out() == int(open(".env").read())'), ".env", PYTEST),
     "a file that nobody names": (project("assert out() == load()"), "data.bin", PYTEST),
 }
 
@@ -173,6 +174,7 @@ READ: dict[str, tuple[dict[str, str], str]] = {
     "beside its module": ({"pkg/app.py": 'Path(__file__).with_name("table.toml")\n'}, "pkg/table.toml"),
     "as a folder's file": ({"app.py": 'for each in Path("inbox").glob("*.json"): pass\n'}, "inbox/004.json"),
     "below its package": ({"pkg/app.py": 'files("pkg") / "locale" / f"{name}.json"\n'}, "pkg/locale/de.json"),
+    "as settings of its own": ({"app.py": 'load_dotenv(".env")\n'}, ".env"),
     "in another language": ({"app.js": "fs.readFileSync('config.yaml')\n"}, "config.yaml"),
     "by a test, too": (
         {"app.py": 'C = open("state.json")\n', "test_app.py": 'assert open("state.json").read() == "{}"\n'},

@@ -176,7 +176,8 @@ def test_a_step_stays_in_the_project() -> None:
 
 
 CHECKED = (
-    "pytest", "jest", "vitest run", "playwright test", "cypress run", "rspec", "ctest", "swift test", "bazel test //...",
+    "pytest", "jest", "vitest run", "playwright test", "cypress run", "rspec", "ctest", "swift test",
+    "bazel test //...",
     "cargo test", "stack test", "rebar3 ct", "ruff check .", "pylint src", "phpstan analyse", "mix credo", "rubocop",
     "golangci-lint run", "bandit -r src", "trivy fs .", "npm audit", "mvn verify", "gradle build", "cmake .", "make",
     "gcc a.c", "swift build", "go build", "nix build", "coverage report", "clang-tidy a.c", "stylelint .",

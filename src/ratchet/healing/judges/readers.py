@@ -30,7 +30,7 @@ _SHELL = re.compile(r".*\.(?:sh|bash|mk)|(?:gnu)?makefile|justfile|package\.json
 _DECLARATIONS = re.compile(
     r"pyproject\.toml|setup\.cfg|requirements.*\.(?:txt|in)|environment\.ya?ml|package(?:-lock)?\.json|yarn\.lock|"
     r"pnpm-lock\.yaml|Cargo\.(?:toml|lock)|go\.(?:mod|sum)|(?:uv|poetry|Pipfile|pdm)\.lock|Pipfile|Gemfile(?:\.lock)?|"
-    r"Dockerfile|\.gitignore|\.env"
+    r"Dockerfile|\.gitignore"
 )
 _DOCUMENT = re.compile(r".*\.(?:md|rst|txt|adoc)")
 # It is written in a language, and read by a tool before the program, or by the program itself.

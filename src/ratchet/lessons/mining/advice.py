@@ -155,7 +155,7 @@ def _of_check(piece: Piece, near: Piece | None, said: str, known: Vouched) -> st
     )
     wrong = [word for word in gone if _named(word.partition("=")[0], said)]
     unasked = [word for word in new if (piece.head, word.partition("=")[0]) not in known.options][len(wrong) :]
-    if left := [word for word in gone if word not in wrong][len(new) :]:
+    if left := [word for word in gone if word not in wrong and not _OPENS.match(word)][len(new) :]:
         return f"leaves out `{left[0][:60]}` of what is checked"
     return f"adds `{unasked[0][:60]}` to what is checked" if unasked else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -75,9 +76,11 @@ class FlakeShape(Shape):
 class PlanStepShape(Shape):
     """One step of a task in words."""
 
-    do: str = said("What it changes.", foreign="words")
+    do: str = said("What it changes, without secrets.", of=lambda step: redact(step.do), foreign="words")
     check: list[str] = said(
-        "The command that says that it is done; empty for a step that a person takes.", foreign="words"
+        "The command that says that it is done, without secrets; empty for a step that a person takes.",
+        of=lambda step: _without_secrets(step.check),
+        foreign="words",
     )
     now: str = said("fails or passes: what its check did before anything was changed; empty where it has none.")
     said: str = said("What the check said then.", foreign="words")
@@ -106,7 +109,11 @@ class EpisodeShape(Shape):
     lessons_learnt: list[str] = said("Ids of the lessons that it left behind.", of="learnt")
     task: str = said("The task that it is for.", of="task.id")
     folder: str = said("The folder of the project.", of="task.folder", foreign="name")
-    check: list[str] = said("The command that is to pass.", of="task.check", foreign="words")
+    check: list[str] = said(
+        "The command that is to pass, without secrets.",
+        of=lambda held: _without_secrets(held.task.check),
+        foreign="words",
+    )
     steps: Sequence[PlanStepShape] = said("Of a task in words: its plan.", of="task.steps")
     beyond: str = said("What of the words nobody looked at, and why.", of="task.beyond", foreign="words")
     solver: str = said("Who proposed the changes.")
@@ -148,7 +155,7 @@ class TaskShape(Shape):
     status: str = said("queued, running, or how it ended.", of="state")
     reason: str = said("Why it ended so.", foreign="words")
     instruction: str = said("The wish, in words.", foreign="words", of=lambda task: redact(task.work.instruction))
-    check: list[str] = said("The command that is to pass.", of=lambda task: [*map(redact, task.work.check)])
+    check: list[str] = said("The command that is to pass.", of=lambda task: _without_secrets(task.work.check))
     dir: str = said("The folder of the project.", of="work.folder", foreign="name")
     solver: str = said("Who proposes the changes.", of=lambda task: redact(task.work.solver))
     attempts: int = said("Attempts that it may take.", of="work.budget.attempts")
@@ -241,6 +248,15 @@ class BreakerShape(Shape):
     limit: int = said("So many stop it.")
     signature: str = said("The failure that comes back.")
     reason: str = said("Why it was stopped.", of=lambda found: redact(found.reason))
+
+
+def _without_secrets(command: Sequence[str]) -> list[str]:
+    """The words of a command, redacted as one line, since an option tells what the word behind it is."""
+    line = redact(shlex.join(command))
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quote went with what it held
+        return [line]
 
 
 def redacted(value: T) -> T:
