@@ -233,7 +233,7 @@ def verdict(found: Compared) -> str:
 
 
 def _asked(text: str, limit: int) -> Styled:
-    """What a person or a planner wrote of a task, on one line: a terminal may be a job's log, which everybody reads."""
+    """The words of a task on one line, without secrets: a terminal may be a job's log, which everybody reads."""
     return plain(redact(text), limit)
 
 

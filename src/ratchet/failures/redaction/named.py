@@ -20,8 +20,9 @@ NEEDLES = ("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "sessi
 ASSIGNED = ("_pat", "code=", "login=", "psk")
 """What matters where it is assigned."""
 FOREIGN = (
-    "contraseña", "парол", "密", "パスワード", "hasło", "lösenord", "şifre", "비밀번호", "암호", "κωδικ", "mật khẩu",
-    "รหัสผ่าน", "كلمة المرور", "كلمة السر", "סיסמ", "पासवर्ड", "jelszó", "slaptažod", "رمز عبور", "暗証番号", "口令",
+    "contraseña", "пароль", "пароля", "密码", "密碼", "パスワード", "暗証番号", "口令", "hasło", "lösenord", "şifre",
+    "jelszó", "비밀번호", "암호", "κωδικός", "κωδικο", "mật khẩu", "รหัสผ่าน", "كلمة المرور", "كلمة السر", "סיסמה",
+    "סיסמא", "पासवर्ड", "slaptažodis",
 )  # fmt: skip
 """Passwords in other languages, none of them in ASCII."""
 
@@ -43,16 +44,12 @@ _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
     r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
-_FOREIGN = (
-    r"contraseña|парол[ья]|密[码碼]|パスワード|hasło|lösenord|şifre|비밀번호|암호|κωδικ(?:ός|ο|οσ)|mật\ khẩu|รหัสผ่าน"
-    r"|كلمة\ (?:المرور|السر)|סיסמ[הא]|पासवर्ड|jelszó|slaptažod\w{2}|رمز\ عبور|暗証番号|口令"
-)
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp"), _PASSWORDS),
     ("secret", 8, ("token", "cred", "key", "_pat", "pass="), _TOKENS),
     ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
-    ("password", 3, FOREIGN, _FOREIGN),
+    ("password", 3, FOREIGN, "|".join(FOREIGN).replace(" ", r"\ ")),
 )
 """What replaces it, the shortest value, literals of which one stands in each of the names, the names."""
 
