@@ -152,6 +152,21 @@ def test_a_reflog_tells_of_the_branch(project: Path) -> None:
     assert len(plain(project, "reflog", "show", "b").splitlines()) == 1
 
 
+@pytest.mark.parametrize("link", ["logs/refs/heads/b", "logs/refs/heads", "logs/refs", "refs/heads"])
+def test_a_branch_is_written_through_no_link(project: Path, tmp_path: Path, link: str) -> None:
+    outside, place = tmp_path / "outside", project / ".git" / link
+    if place.is_dir():
+        place.rename(outside)  # as it was: a HEAD is found there
+    else:
+        outside.write_bytes(b"mine\n") if link.endswith("/b") else outside.mkdir()
+        place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(outside)
+    before = sorted(outside.rglob("*")) if outside.is_dir() else outside.read_bytes()
+    with pytest.raises((Conflict, NotFound)):
+        branch.commit(project, "b", CHANGES, message="m\n")
+    assert (sorted(outside.rglob("*")) if outside.is_dir() else outside.read_bytes()) == before
+
+
 @pytest.mark.parametrize("owner", [65534])
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody")
 def test_a_repository_of_somebody_else_is_read_too(project: Path, owner: int) -> None:

@@ -49,7 +49,7 @@ _TIMEOUT_S = 60.0
 _FETCH_TIMEOUT_S = 300.0
 _ASKED_TIMEOUT_S = 5.0  # some rules cost git hours (`**/a/**/a/...`), none costs our own reading of them so much
 _SMALL_BYTES = 1 << 20
-_SHARED = ("refs", "packed-refs", "reftable", "shallow")
+_SHARED = ("refs", "packed-refs", "logs", "reftable", "shallow")
 _LAYOUT = {
     "core.sharedrepository": re.compile(r"\w{1,16}"),
     "extensions.objectformat": re.compile(r"sha1|sha256"),

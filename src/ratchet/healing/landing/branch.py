@@ -10,6 +10,7 @@ from ratchet.healing.patches import carried_over
 from ratchet.sandbox import git
 from ratchet.sandbox.command import FileChange
 from ratchet.sandbox.git import Git
+from ratchet.sandbox.gitfiles import is_within
 
 _WHO = "Ratchet"
 
@@ -50,6 +51,9 @@ def _start(opened: Git, project: Path, name: str) -> tuple[str, str]:
     ref = f"refs/heads/{name}"
     if opened.run("show-ref", "--verify", "--quiet", ref).returncode == 0:
         raise Conflict(f"the branch {name} exists already; name another one")
+    common = opened.repository.common
+    if not all(is_within(str(common / each / ref), str(common)) for each in ("", "logs")):
+        raise Conflict(f"the branch {name} would be written outside of {common}, where a link leads; name another one")
     return found.stdout.decode().strip(), ref
 
 
