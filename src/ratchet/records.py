@@ -420,10 +420,11 @@ def outcome_of(row: Row) -> Outcome:
 
 def _present(value: Failure | Step) -> dict[str, Json]:
     """The fields that say something: all but the defaults."""
-    return {f.name: held for f in fields(value) if (held := getattr(value, f.name)) != f.default}
+    return {name: held for name, default in _DEFAULTS[type(value)] if (held := getattr(value, name)) != default}
 
 
 _OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
+_DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (Failure, Step)}
 
 
 def text_in(row: Json | Mapping[str, Json], name: str) -> str:

@@ -50,6 +50,7 @@ def _terms_of(word: str) -> tuple[str, ...]:
     return tuple([each for each in folded if len(each) >= _LEAST and each.isalnum()])
 
 
+@lru_cache(maxsize=1024)  # of a session's steps most are about the same
 def mark(name: str, value: str) -> str:
     """A term that says what a row is about; no word looks like it."""
     return "q" + ids.hex_of(f"{name}\0{value}")[:15]

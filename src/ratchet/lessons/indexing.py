@@ -25,7 +25,7 @@ def keep_index(store: Store, session: str, rows: Sequence[Row], project: str, *,
     """Index the steps of a session that are not yet, and put its spending in the place of what was kept of it before.
     `rows` are its outcomes in the order of time."""
     project = project or project_name(next((folder for row in rows if (folder := text_in(row, "project"))), ""))
-    known = {text_in(row, "id") for row in store.find("steps", {"session": session}).rows}
+    known = {text_in(row, "id") for row in store.sum_by("steps", ("id",), (), {"session": session})}
     fresh = [row for row in rows if text_in(row, "id") not in known]
     worked = [outcome_of(row) for row in fresh if row.get("ok")] if keep_steps else []
     texts = results_of(store, worked, limit=KEPT_CHARS) if worked else {}

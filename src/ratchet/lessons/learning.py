@@ -209,7 +209,7 @@ def _keep(
     with store.transaction():
         found = take(store, rows, settle)
         gone = forgotten(store)
-        told = [item for item in items if not isinstance(item, Quarantined) and hash_of(item.session) not in gone]
+        told = [item for item in items if not isinstance(item, Quarantined) and not _is_forgotten(item.session, gone)]
         hear(store, (item for item in told if isinstance(item, Saying)))
         _pend(store, keep_tokens(store, (item for item in told if isinstance(item, MessageTokens))))
         here = {item.id for item in told if isinstance(item, Outcome)} if gone else None
@@ -227,9 +227,13 @@ def _keep(
 def _memory(carry: Row, gone: frozenset[str]) -> Row:
     """The carry as it is stored: of a file of forgotten sessions only what tells that it is the same file."""
     sessions = carry.get("sessions")
-    if gone and isinstance(sessions, dict) and all(hash_of(each) in gone for each in sessions):
+    if gone and isinstance(sessions, dict) and all(_is_forgotten(each, gone) for each in sessions):
         return bare_carry(carry)
     return dict(carry)
+
+
+def _is_forgotten(session: str, gone: frozenset[str]) -> bool:
+    return bool(gone) and hash_of(session) in gone
 
 
 def _key(path: str) -> str:
@@ -241,7 +245,7 @@ def take(store: Store, rows: Sequence[Row], settle: Settle) -> Ingested:
     """Ingest rows, settle the units that they end, and mark their sessions to be searched for resolutions."""
     with store.transaction():
         gone = forgotten(store)
-        kept = [row for row in rows if hash_of(str(row.get("session"))) not in gone] if gone else rows
+        kept = [row for row in rows if not _is_forgotten(str(row.get("session")), gone)]
         found = ingest(store, [_told_apart(row) for row in kept])
         settle(store, found.new)
         keep_remotes(store, found.new)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
-from operator import add
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
+from operator import add, itemgetter
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ratchet.errors import UsageError
 from ratchet.records import Json, Row, text_in, whole_in
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CostBy = Literal["model", "project", "agent", "tool", "pattern", "session", "day"]
 _SUMS = ("calls", "given", "stored", "cached", "made", "unsplit", "stored_hour", "cost_usd", "duration_s", "wasted_s")
+_sums_of: Callable[[Row], tuple[float, ...]] = itemgetter(*_SUMS)
 _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
     "project": ("model", "project"),
     "day": ("model", "day"),
@@ -116,7 +117,7 @@ def costs(
 
 def _used(row: Row, prices: Prices) -> _Used:
     """Price what a row of sums says was used."""
-    calls, *counts, said, duration_s, wasted_s = cast("list[float]", [row[name] for name in _SUMS])
+    calls, *counts, said, duration_s, wasted_s = _sums_of(row)
     usd = said or prices.priced(text_in(row, "model"), *counts)
     if usd is None:
         return (calls, *counts, 0.0, duration_s, wasted_s, sum(counts[:-1]), 0)
@@ -150,7 +151,7 @@ def _rows(store: Store, by: CostBy, where: Where, since: float | None, until: fl
     summed_by, column = _IN_DAYS.get(by, (by, "name"))
     asked: Where = {**where, "by": summed_by, "day": (">=", int(begun // _DAY_S))}
     rows = store.sum_by("spending_days", [*dict.fromkeys((column, "model", "waste"))], _SUMS, asked)
-    return [row for row in rows if row["calls"] or any(row[name] for name in _SUMS)], column
+    return [row for row in rows if any(_sums_of(row))], column
 
 
 def _newest(store: Store) -> float:

@@ -132,8 +132,8 @@ class PostgresStore:
     def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
         declared = table_of(table)
         text, values = sql.group(declared, by, sums, fitted_where(declared, where), POSTGRES)
-        names = (*by, *sums)
-        return [dict(zip(names, map(_plain, held), strict=True)) for held in self._connections.ask(text, values)]
+        found = self._connections.ask(text, values)
+        return codec.rows_of((*by, *sums))([*map(_plain, held)] for held in found)
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
         """Upsert: counters are added, extremes widened, other columns keep what came first."""

@@ -162,9 +162,7 @@ class SqliteStore:
 
     def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
         text, values = sql.group(table_of(table), by, sums, where)
-        names = (*by, *sums)
-        found = self._read(text, values)
-        return [dict(zip(names, held, strict=True)) for held in found]
+        return codec.rows_of((*by, *sums))(self._read(text, values))
 
     def add(self, table: str, rows: Sequence[Row]) -> None:
         """Upsert: counters are added, extremes widened, other columns keep what came first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ratchet.failures.intent import call_name
 from ratchet.failures.patterns.ruled import is_rule
@@ -20,18 +20,10 @@ if TYPE_CHECKING:
     from ratchet.ports import Store
     from ratchet.store.kept_texts import Executing
 
-Number: TypeAlias = "Callable[[Row, str], int | float]"
-
 HOURS = 24
 _REAL = ("duration_s", "cost_usd", "wasted_s")
-_FACTS: Mapping[str, Number] = {
-    **dict.fromkeys(("calls", "failures", "excused", "sessions", "tokens"), whole_in),
-    "duration_s": number_in,
-}
-_SPENT: Mapping[str, Number] = {
-    **dict.fromkeys(("calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"), whole_in),
-    **dict.fromkeys(_REAL, number_in),
-}
+_FACTS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s")
+_SPENT = ("calls", "given", "stored", "stored_hour", "cached", "made", "unsplit", *_REAL)
 _SPENT_BY = ("model", "agent", "tool", "session", "signature")
 _NAMES: Mapping[str, Callable[[Row], str]] = {
     "command": lambda row: call_name(text_in(row, "tool"), text_in(row, "head")),
@@ -129,10 +121,11 @@ def add_fact(held: Row, row: Row) -> None:
     held["max_at"] = max(number_in(held, "max_at"), number_in(row, "max_at"))
 
 
-def _add(held: Row, row: Row, sums: Mapping[str, Number]) -> None:
-    for name, value_in in sums.items():
-        if row.get(name) or name not in held:  # most counts of most rows are none
-            held[name] = value_in(held, name) + value_in(row, name)
+def _add(held: Row, row: Row, sums: Iterable[str]) -> None:
+    for name in sums:
+        more = row.get(name)
+        if more or name not in held:  # most counts of most rows are none
+            held[name] = (held.get(name) or 0) + (more or 0)  # type: ignore[operator]
 
 
 def _move(store: Store, table: str, before: Iterable[Row], after: Iterable[Row]) -> None:
@@ -145,18 +138,17 @@ def _move(store: Store, table: str, before: Iterable[Row], after: Iterable[Row])
     moved = [row for row in moved if any(row.get(name) for name in counted)]
     store.add(table, moved)
     for row in moved:
-        if any(number_in(row, name) < 0 for name in counted):
+        if any(row.get(name, 0) < 0 for name in counted):  # type: ignore[operator]
             gone: dict[str, Json | tuple[str, Json]] = {name: row[name] for name in key}
             store.delete(table, gone | {name: ("<=", 0) for name in counted if name not in _REAL})
 
 
 def _less(row: Row, old: Row, key: Sequence[str]) -> Row:
     """The row's sums less the old one's, under the key of either."""
-    moved: Row = {}
-    for name, value in (old | row).items():
-        before, after = (held.get(name) or 0 for held in (old, row))
-        moved[name] = value if name in key or name == "max_at" else after - before  # type: ignore[operator]
-    return moved
+    return {
+        name: value if name in key or name == "max_at" else (row.get(name) or 0) - (old.get(name) or 0)  # type: ignore[operator]
+        for name, value in (old | row).items()
+    }
 
 
 def fill_sums(connection: Executing, mark: str) -> None:

@@ -164,7 +164,7 @@ class _Counts:
         session = row.get("session")
         if session:
             self._sighted(("", str(session), agent), at)
-            self._took_part(str(session), row, at, kind)
+            self._took_part(str(session), row, at, kind, took)  # type: ignore[arg-type]
         excused = kind in EXCUSED
         held = self._activity.get((agent, hour))
         if held is None:
@@ -185,17 +185,23 @@ class _Counts:
                 ran = self._ran[agent] = []
             ran.append([at, row["id"], 0 if kind else 1])
 
-    def _took_part(self, session: str, row: Row, at: float, kind: str) -> None:
-        named, held = self._sessions.setdefault(session, ({}, [0, 0, 0, 0, 0.0, at, at]))
-        for name in ("agent", "project", "model"):
-            if row.get(name) and not named.get(name):
+    def _took_part(self, session: str, row: Row, at: float, kind: str, took: _Amounts) -> None:
+        found = self._sessions.get(session)
+        if found is None:
+            found = self._sessions[session] = {}, [0, 0, 0, 0, 0.0, at, at]
+        named, held = found
+        for name in _NAMED:
+            if name not in named and row.get(name):
                 named[name] = row[name]
         held[0] += 1
         if kind:
             held[2 if kind in EXCUSED else 1] += 1
-        held[3] += whole_in(row, "tokens")
-        held[4] += number_in(row, "cost_usd")
-        held[5], held[6] = min(held[5], at), max(held[6], at)
+        held[3] += took[0]
+        held[4] += took[2]
+        if at < held[5]:
+            held[5] = at
+        elif at > held[6]:
+            held[6] = at
 
     def _failed(self, row: Row, agent: str, at: float, hour: int, took: _Amounts) -> str:
         failure = row["failure"]
@@ -278,6 +284,7 @@ class _Counts:
         return {"session": session, **named, **dict(zip(_SESSION, held, strict=True))}
 
 
+_NAMED = ("agent", "project", "model")
 _TALLY = ("signature", "agent", "hour", "n", "tokens", "duration_s", "cost_usd", "min_at", "max_at")
 _SIGHTING = ("signature", "session", "agent", "n", "min_at", "max_at")
 _SESSION = ("calls", "failures", "excused", "tokens", "cost_usd", "min_at", "max_at")

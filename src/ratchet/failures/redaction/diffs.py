@@ -21,16 +21,15 @@ _SIGN = r"(?:\x1b\[[0-9;]{0,8}m)?(?:[+-](?=- \S)|[+-]{1,2}(?![+-]| \S|\s?$))"  #
 def apart(text: str) -> tuple[list[str], str]:
     """(what each line has in front by a diff, the text without it)."""
     pieces = compiled(_LINE_END).split(text)
-    found = [compiled(_SIGN).match(line) for line in pieces[::2]]
+    found = map(compiled(_SIGN).match, pieces[::2])
     signs = [sign[0] if sign else "" for sign in found]
     pieces[::2] = [line[len(sign) :] for sign, line in zip(signs, pieces[::2], strict=True)]
     return signs, "".join(pieces)
 
 
-def new_side(text: str) -> tuple[list[str], str]:
-    """(what each line has in front by a diff, the lines that it takes away among that; the text without it): a name
-    stands beside its new value."""
-    signs, bare = apart(text)
+def new_side(signs: Sequence[str], bare: str) -> tuple[list[str], str]:
+    """Of what `apart` gave (what each line has in front by a diff, the lines that it takes away among that; the text
+    without it): a name stands beside its new value."""
     pieces = [*compiled(_LINE_END).split(bare), ""]
     fronts: list[str] = []
     kept: list[str] = []

@@ -60,12 +60,14 @@ def _as_diff(text: str) -> str:
         from ratchet.failures.redaction.diffs import apart, new_side, together
 
         # A line of a diff is read without what the diff says of it, then without the lines it replaces, then as it is.
-        clean = ""
-        for side in (apart, new_side):
-            signs, bare = side(text)
-            hidden = bare if bare == clean else _settled(bare)
-            text = text if hidden == bare else together(signs, bare, hidden)
-            clean = hidden
+        signs, bare = apart(text)
+        clean = _settled(bare)
+        if clean != bare:
+            text = together(signs, bare, clean)
+            signs, bare = apart(text)
+        fronts, kept = new_side(signs, bare)
+        hidden = kept if kept == clean else _settled(kept)
+        text = text if hidden == kept else together(fronts, kept, hidden)
     return _settled(text)
 
 
