@@ -175,6 +175,18 @@ def test_a_coroutine_that_hangs_and_a_function_that_hangs_cost_no_more_than_thei
     assert done.failures == {"a": "timed out after 0.1 s", "b": "timed out after 0.1 s"}
 
 
+def test_a_driver_that_stood_still_takes_no_time_from_the_work(ratchet: Ratchet) -> None:
+    async def answers(work: Json) -> Json:
+        time.sleep(0.5)  # noqa: ASYNC251  (the whole process: an overloaded machine, one that was asleep)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return work
+
+    done = run(Orchestrator("t", [Worker("w", answers)], ratchet=ratchet), TeamTask(id="a", work=1, timeout_s=0.1))
+    (record,) = done.tasks
+    assert [(each.ok, each.kind) for each in record.attempts] == [(True, "")]
+
+
 def test_what_may_have_had_effects_is_not_repeated_where_the_task_says_so(ratchet: Ratchet) -> None:
     met: list[str] = []
 

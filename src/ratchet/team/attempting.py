@@ -36,6 +36,8 @@ _STARTS_S = 60.0
 """How long a worker may take to begin: a process to start, a connection to open."""
 _LETS_GO_S = 5.0
 """How long work that was cancelled may take to end, before it is left behind."""
+_LOOKS, _MOST_LOOK_S = 20, 1.0
+"""An attempt's time is counted in so many looks or more, none of them longer: 300 s cost one wake a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,52 +214,64 @@ class Attempting:
 
 
 class _Clock:
-    """Time of an attempt: runs once its work has begun."""
+    """Time of an attempt, in looks: runs once its work has begun, and stands still while this process does.
 
-    __slots__ = ("_began", "_limit_s", "_made")
+    A look that returns late counts for no more than was asked of it. A machine that is overloaded or was asleep takes
+    nothing from the work, and an answer that lies there already is read before its time is over.
+    """
+
+    __slots__ = ("_began", "_left_s", "_limit_s", "_look_s", "_made")
 
     def __init__(self, limit_s: float) -> None:
-        self._limit_s = limit_s
         self._made = time.monotonic()
         self._began: float | None = None
+        self._limit_s, self._left_s = limit_s, _STARTS_S
+        self._look_s = min(_MOST_LOOK_S, limit_s / _LOOKS)
 
     def begin(self) -> None:
-        self._began = time.monotonic()
+        self._began, self._left_s = time.monotonic(), self._limit_s
 
     def taken_s(self) -> float:
         return time.monotonic() - (self._made if self._began is None else self._began)
 
-    def left_s(self) -> float:
-        if self._began is None:
-            return self._made + _STARTS_S + self._limit_s - time.monotonic()
-        return self._began + self._limit_s - time.monotonic()
+    async def in_time(self, work: asyncio.Future[WorkerReply]) -> bool:
+        """Wait for the end of work; False where its time was over before."""
+        while not work.done():
+            if self._left_s <= 0:
+                return False
+            look_s, began = min(self._look_s, self._left_s), self._began
+            await asyncio.wait({work}, timeout=look_s)
+            if self._began == began:  # else it began within this look
+                self._left_s -= look_s
+        return True
 
-    def look_s(self) -> float:
-        """Seconds after which to look again: work that has not begun may begin meanwhile."""
-        return max(0.0, self.left_s() if self._began is not None else min(self.left_s(), self._limit_s))
+    def over(self) -> WorkerReply:
+        """The reply of work whose time is over."""
+        if self._began is None:  # then it had no effects
+            return WorkerReply(error=f"did not begin within {_STARTS_S:g} s", kind="timeout", sick=True)
+        said = f"timed out after {self._limit_s:g} s"
+        return WorkerReply(error=said, kind="timeout", sick=True, reported=False)
 
 
 async def _within(member: Member, request: WorkRequest, clock: _Clock) -> WorkerReply:
     """The reply, or that there was none in time. Work that does not end when it is cancelled is left behind."""
     work = asyncio.ensure_future(member.hands.do(request))
     try:
-        while clock.left_s() > 0 and not work.done():
-            await asyncio.wait({work}, timeout=clock.look_s())
+        if not await clock.in_time(work):
+            await _let_go(work, member)
+            return clock.over()
     except asyncio.CancelledError:
         await _let_go(work, member)
         raise
-    if work.done():
-        try:
-            return work.result()
-        except OSError as error:  # no process can be started, no file written
-            return replace(failure_reply(error), sick=True)
-        except asyncio.CancelledError as error:  # nobody here cancelled it: it did so itself
-            return replace(failure_reply(error), sick=True, reported=False)
-        except Exception as error:  # the edge to what a worker of any kind may answer
-            log.exception("team.hands_failed", extra={"worker": member.worker.name})
-            return replace(failure_reply(error), sick=True, reported=False)
-    await _let_go(work, member)
-    return WorkerReply(error=f"timed out after {request.task.timeout_s:g} s", kind="timeout", sick=True, reported=False)
+    try:
+        return work.result()
+    except OSError as error:  # no process can be started, no file written
+        return replace(failure_reply(error), sick=True)
+    except asyncio.CancelledError as error:  # nobody here cancelled it: it did so itself
+        return replace(failure_reply(error), sick=True, reported=False)
+    except Exception as error:  # the edge to what a worker of any kind may answer
+        log.exception("team.hands_failed", extra={"worker": member.worker.name})
+        return replace(failure_reply(error), sick=True, reported=False)
 
 
 async def _let_go(work: asyncio.Future[WorkerReply], member: Member) -> None:
