@@ -126,6 +126,8 @@ def failing(tasks: int) -> list[Figure]:
         began = time.perf_counter()
         run = asyncio.run(team_run(Path(folder) / "home", tasks, log))
         spent = time.perf_counter() - began
+        # What a signal stopped waits for the next run, and is not lost.
+        assert run.state != "stopped", f"the run was stopped ({run.reason}): measure it again, and let it end"
         states = Counter(each.state for each in run.tasks)
         lost = tasks - sum(states.values()) + states["waiting"] + states["running"]
         bad = {task for task, (way, times) in ways(tasks).items() if way != "slow" and times > 1}
