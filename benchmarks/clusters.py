@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import sys
@@ -188,6 +189,7 @@ def bare(name: str) -> Iterator[Callable[..., Future[float]]]:
         return
     import ray
 
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     ray.init(address="local", num_cpus=WORKERS, include_dashboard=False, log_to_driver=False)
     try:
         yield lambda function, *given: ray.remote(num_cpus=1)(function).remote(*given).future()

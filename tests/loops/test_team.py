@@ -177,7 +177,7 @@ def test_a_coroutine_that_hangs_and_a_function_that_hangs_cost_no_more_than_thei
 
 def test_a_driver_that_stood_still_takes_no_time_from_the_work(ratchet: Ratchet) -> None:
     async def answers(work: Json) -> Json:
-        time.sleep(0.5)  # noqa: ASYNC251  (the whole process: an overloaded machine, one that was asleep)
+        time.sleep(0.5)  # the whole process: an overloaded machine, one that was asleep
         for _ in range(10):
             await asyncio.sleep(0)
         return work
