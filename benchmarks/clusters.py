@@ -187,9 +187,10 @@ def bare(name: str) -> Iterator[Callable[..., Future[float]]]:
         ):
             yield client.get_executor(pure=False).submit
         return
+    # Read as it is imported; a token of one's own would be left in the home folder.
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     ray.init(address="local", num_cpus=WORKERS, include_dashboard=False, log_to_driver=False)
     try:
         yield lambda function, *given: ray.remote(num_cpus=1)(function).remote(*given).future()
