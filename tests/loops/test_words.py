@@ -185,6 +185,16 @@ def test_an_example_in_the_words_is_a_check_where_no_model_is_and_where_one_writ
     assert "assert total([200], 10) == 180, total([200], 10)" in first.check[2]
 
 
+def test_a_line_that_the_planner_was_shown_is_nothing_that_nobody_looks_at(home: Path, shop: Path) -> None:
+    only = ("run", "take the discount off, and deploy it", "--in", str(shop), "--solver", "model", "--plan-only")
+    for said, kept in (
+        ("The project's own check: `python -m pytest -q` passes now.", ""),
+        ("Deploy it.", "Deploy it."),
+    ):
+        with ModelServer(steps(("Take the discount off.", program(DISCOUNT)), beyond=said)) as server:
+            assert plan_of(ratchet(home, *only, server=server).stdout).beyond == kept
+
+
 def test_words_that_leave_open_what_is_wanted_make_no_check_and_the_run_says_how_to_say_it(bench: Bench) -> None:
     for words in ("total([200], 10) is off by 40; it should be 180", "total([200], 10) should not raise ValueError"):
         asked = HealRequest(check=(), folder=bench.project, instruction=words, solver="repair")

@@ -181,12 +181,13 @@ class Planning:
             plainly = plan is None and turn >= ROUNDS - 1
             if plainly and (exemplified := self._by_examples(self._none_by(planner, objections))) is not None:
                 return exemplified, ""
-            answer = self._answer(planner, self._text(room, objections, plainly=plainly), turn, plainly=plainly)
+            told = self._text(room, objections, plainly=plainly)
+            answer = self._answer(planner, told, turn, plainly=plainly)
             if answer.less and (smaller := next(rooms, 0)):
                 room = smaller
                 continue
             turn += 1
-            held, objections = self._held(answer, planner.name)
+            held, objections = self._held(answer, planner.name, told)
             plan = held or plan
             if held is not None and not objections:
                 break
@@ -195,7 +196,8 @@ class Planning:
         return None, self._none_by(planner, objections)
 
     def _none_by(self, planner: Planner, objections: Sequence[str]) -> str:
-        return f"{planner.name} made no plan that can be used: {clean('; '.join(objections), 300)}"
+        why = clean("; ".join(objections), 300) or "it was ended before it answered"
+        return f"{planner.name} made no plan that can be used: {why}"
 
     def _answer(self, planner: Planner, text: str, turn: int, *, plainly: bool) -> PlannerAnswer:
         copy = self._ground.workspace.fork(self._token)
@@ -218,9 +220,9 @@ class Planning:
         finally:
             copy.close()
 
-    def _held(self, answer: PlannerAnswer, by: str) -> tuple[TaskPlan | None, list[str]]:
-        """The steps of an answer that hold, with those of an earlier plan that it leaves, and what is wrong with the
-        others; None where no check fails now."""
+    def _held(self, answer: PlannerAnswer, by: str, told: str) -> tuple[TaskPlan | None, list[str]]:
+        """The steps that hold of an answer to what was `told`, with those of an earlier plan that it leaves, and
+        what is wrong with the others; None where no check fails now."""
         if answer.plan is None:
             return None, [answer.problem or "it holds no steps"]
         steps: list[PlanStep] = []
@@ -247,11 +249,19 @@ class Planning:
                 steps.append(step)
         steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
         found = self._changed(steps, drop)
-        found = replace(found, beyond=_beyond(answer.plan, objections), by=by)
+        found = replace(found, beyond=self._beyond(answer.plan, objections, told), by=by)
         if not any(each.now == "fails" for each in found.steps) and (answer.plan.steps or not self._settled(found)):
             none = "none of the checks fails now, so none shows that there is something to do"
             return None, [*objections, none]
         return found, objections
+
+    def _beyond(self, plan: ProposedPlan, objections: Sequence[str], told: str) -> str:
+        """Say what nobody looks at. A small model writes down a line that it was shown; only the person's count."""
+        said = " ".join(plan.beyond.split())
+        line = said.strip(" .:#")
+        if line in told and line not in f"{self._episode.wish}\n{self._episode.task.instruction}":
+            said = ""
+        return clean("; ".join([*filter(None, [said]), *(f"left out, since {each}" for each in objections)]), 600)
 
     def _changed(self, new: Sequence[PlanStep], drop: Sequence[int]) -> TaskPlan:
         """The earlier plan without the steps of these numbers, and with the new ones in the place of the first of them,
@@ -404,8 +414,3 @@ def _step_of(do: str, check: str) -> PlanStep:
 def _after(step: PlanStep, verdict: Verdict) -> PlanStep:
     said = "" if verdict.passed else clean(verdict.reason, _SAID)
     return replace(step, now="passes" if verdict.passed else "fails", said=said)
-
-
-def _beyond(plan: ProposedPlan, objections: Sequence[str]) -> str:
-    left = [f"left out, since {each}" for each in objections]
-    return clean("; ".join([*filter(None, [" ".join(plan.beyond.split())]), *left]), 600)
