@@ -204,6 +204,7 @@ class Lesson:
     saved_turns: int = 0  # failed calls of those sessions whose finding it ends
     skill: str = ""  # the name of the skill that is its long form
     steps: tuple[str, ...] = ()  # of that skill
+    changes: tuple[str, ...] = ()  # hunks that ended it (`lessons.changes`), where one lesson alone is asked for
     revision: int = 0
 
     @property

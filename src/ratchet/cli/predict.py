@@ -39,8 +39,8 @@ def predict(
 
     TEXT is a command, a file to change, a diff or a plan; `-` reads standard input. Why it may fail and what to do is
     said with it. All is counted from what ran in this project: where too little ran there is no number. Of a chain
-    (`a && b`) one is the call's main command: the last one that does something. `ratchet lessons facts` counts the
-    others, too, so it may know of more runs.
+    (`a && b`) one is the call's main command: the last one that does something. Facts and patterns count
+    it so, too.
     """
     lessons = opened(command_home).lessons
     found = lessons.predict(

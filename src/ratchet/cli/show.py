@@ -218,6 +218,8 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     more = each.worked - len(sessions)
     if sessions and more > 0:
         row(out, f"and {number(more, 'earlier session')}", "            ")
+    for change in each.changes:
+        advice(out, change, Styled(f"  {'edit':<10}", "bold"), limit=1_000)
 
 
 def _seen(session: str, steps: Sequence[Outcome]) -> str:

@@ -52,4 +52,4 @@ def _table(out: Console, each: ProjectFacts) -> None:
 
 
 def _counts(ran: CallCounts) -> Styled:
-    return Styled(f"{ran.calls:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")
+    return Styled(f"{ran.runs:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,8 +111,12 @@ class LessonBook:
         return lessons.listed(store, states=states, project=project)
 
     def show(self, lesson_id: str) -> Lesson:
-        """One lesson. Raises NotFound."""
-        return lessons.show(self._reading(), lesson_id)
+        """One lesson, with the edits that it was learnt from. Raises NotFound."""
+        from ratchet.lessons.changes import changes_of
+
+        store = self._reading()
+        found = lessons.show(store, lesson_id)
+        return replace(found, changes=changes_of(store, store.get("lessons", found.id) or {}))
 
     def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
         """Quotes of what people said to agents, those first for which most speaks; `every` gives also what makes no

@@ -34,12 +34,12 @@ def lines(found: ProjectFacts, *, limit: int = 8, acting: bool = False) -> list[
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
     most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found) and _often(each)][:5]
     if most:
-        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.calls:,} runs" for each in most)
+        named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.runs:,} runs" for each in most)
         yield f"fails most: {named}"
 
 
 def _often(each: CallCounts) -> bool:
-    return each.failures >= _LEAST_SHARE * (each.calls - each.excused)
+    return each.failures >= _LEAST_SHARE * each.runs
 
 
 def _again(each: CallCounts, found: ProjectFacts) -> bool:
@@ -51,15 +51,15 @@ def _again(each: CallCounts, found: ProjectFacts) -> bool:
 def _checked_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.checked[:2]:
         by = ", ".join(map(_quoted_text, each.by[:4]))
-        counts = f"{each.step.failures:,} of {each.step.calls:,} runs failed"
+        counts = f"{each.step.failures:,} of {each.step.runs:,} runs failed"
         yield f"{_quoted(each.step)} runs checks ({counts}): run {by} before it"
 
 
 def _way_lines(found: ProjectFacts) -> Iterator[str]:
     for way in found.ways:
-        others = [each for each in way.others if each.calls >= SESSIONS and _program(each) != _program(way.usual)]
-        usual = f"{way.check}: {_quoted_text(way.written)}, {way.usual.calls} runs{_ended(way.usual)}"
-        yield "; ".join([usual, *(f"{_quoted(each)} {each.calls} times{_ended(each)}" for each in others[:2])])
+        others = [each for each in way.others if each.runs >= SESSIONS and _program(each) != _program(way.usual)]
+        usual = f"{way.check}: {_quoted_text(way.written)}, {way.usual.runs} runs{_ended(way.usual)}"
+        yield "; ".join([usual, *(f"{_quoted(each)} {each.runs} times{_ended(each)}" for each in others[:2])])
 
 
 def _finding_lines(found: ProjectFacts) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _finding_name(key: str) -> str:
 
 
 def _ended(each: CallCounts) -> str:
-    return f", {100 * each.share:.0f} % ok" if each.calls - each.excused >= _SHARE_CALLS else ""
+    return f", {100 * each.share:.0f} % ok" if each.runs >= _SHARE_CALLS else ""
 
 
 def _program(each: CallCounts) -> str:
@@ -97,12 +97,12 @@ def _quoted(each: CallCounts) -> str:
 
 def _never_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.never[:3]:
-        yield f"never worked here: {_quoted(each)}, 0 of {each.calls - each.excused} runs in {each.sessions} sessions"
+        yield f"never worked here: {_quoted(each)}, 0 of {each.runs} runs in {each.sessions} sessions"
 
 
 def _refused_lines(found: ProjectFacts) -> Iterator[str]:
     for each in found.refused[:3]:
-        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} runs"
+        yield f"people refuse {_quoted(each)}: {each.refused} of {each.calls} times"
 
 
 def _left_lines(found: ProjectFacts) -> Iterator[str]:

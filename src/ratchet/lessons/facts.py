@@ -23,14 +23,15 @@ _REFUSED_SHARE = 0.25
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
 _USUAL_SHARE, _USUAL_OPTIONS = 0.6, 2  # of a command's runs that have an option of its usual form
 _LISTED = 12  # of a kind
-_SUMS = ("calls", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
+_SUMS = ("steps", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCounts:
-    """Ends of the runs of one tool or command (of a chain in one step each command ran). `tool` is the agent's tool
-    where `head` is no command of a shell.
-    `refused` counts calls that a person refused; those and other excused ones are neither good nor bad."""
+    """Ends of the calls of one tool, or whose main command it was: of a chain in one step the last command that does
+    something, since of one that fails nobody knows how far it came. `tool` is the agent's tool where `head` is no
+    command of a shell. `refused` counts calls that a person refused; those and other excused ones are neither good nor
+    bad, and no `runs`."""
 
     tool: str
     head: str
@@ -49,13 +50,17 @@ class CallCounts:
 
     @property
     def ok(self) -> int:
-        return self.calls - self.failures - self.excused
+        return self.runs - self.failures
+
+    @property
+    def runs(self) -> int:
+        """Calls that somebody let happen: the one denominator of facts, patterns and predictions."""
+        return self.calls - self.excused
 
     @property
     def share(self) -> float:
-        """Of the calls that somebody let happen, the part that worked; 0 of none."""
-        counted = self.calls - self.excused
-        return self.ok / counted if counted else 0.0
+        """The part of the runs that worked; 0 of none."""
+        return self.ok / self.runs if self.runs else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +144,9 @@ def projects(store: Store) -> list[str]:
 def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
-    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where) if row["tool"]]
+    ran = [
+        _ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where) if row["tool"] and row["steps"]
+    ]
     ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
     whole = store.sum_by("facts", (), ("steps", "failures"), where)[0]
     some = store.sum_by("facts", (), ("distinct:session",), {**where, "session": ("!=", "")})[0]
@@ -167,7 +174,7 @@ def _ran_of(row: Row) -> CallCounts:
     return CallCounts(
         tool=text_in(row, "tool"),
         head=text_in(row, "head"),
-        calls=whole_in(row, "calls"),
+        calls=whole_in(row, "steps"),
         failures=whole_in(row, "failures"),
         excused=whole_in(row, "excused"),
         refused=whole_in(row, "refused"),
@@ -219,11 +226,7 @@ def _refused(ran: Iterable[CallCounts]) -> list[CallCounts]:
 
 
 def _never(ran: Iterable[CallCounts]) -> list[CallCounts]:
-    found = [
-        each
-        for each in ran
-        if not each.ok and each.sessions >= _NEVER_SESSIONS and each.calls - each.excused >= _NEVER_CALLS
-    ]
+    found = [each for each in ran if not each.ok and each.sessions >= _NEVER_SESSIONS and each.runs >= _NEVER_CALLS]
     return sorted(found, key=lambda each: (-each.failures, each.name))
 
 

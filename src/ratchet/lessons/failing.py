@@ -234,8 +234,8 @@ _SUMS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s", "ma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailsBy:
-    """Steps of one tool, project, model or hour of the day (UTC), and how many of them failed. `calls` of a command are
-    its runs: a chain of several is one step. Of a file only the runs are known that showed a finding in it, so it has
+    """Steps of one tool, project, model or hour of the day (UTC), and how many of them failed. A chain of commands
+    is one step of its main command, as in a project's facts. Of a file only the runs are known that showed a finding in it, so it has
     no share. `duration_s` is time of the tools (`failures.waiting`)."""
 
     name: str
@@ -249,12 +249,16 @@ class FailsBy:
     of_file: bool = False
 
     @property
+    def runs(self) -> int:
+        """Calls that somebody let happen (`facts.CallCounts.runs`)."""
+        return self.calls - self.excused
+
+    @property
     def share(self) -> float | None:
-        """Of the calls that somebody let happen, the part that failed; None of a file."""
+        """The part of the runs that failed; None of a file."""
         if self.of_file:
             return None
-        counted = self.calls - self.excused
-        return self.failures / counted if counted > 0 else 0.0
+        return self.failures / self.runs if self.runs > 0 else 0.0
 
 
 def fails_by(store: Store, by: By, *, since: float = 0.0, project: str = "") -> tuple[FailsBy, ...]:

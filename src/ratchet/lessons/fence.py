@@ -204,12 +204,13 @@ def _met(lesson: Row) -> str:
     return _string(lesson, "met") or _string(lesson, "when_text")
 
 
-_ANYWHERE = ("place", "form", "never", "flag", "fields", "made", "through", "program")
+# What takes the place of a step that may as well work, or is done again later, is right only behind its failure.
+_AFTER = ("edit", "instead", "stand_in", "wait", "again", "unclear")
 
 
 def says_when(lesson: Row) -> bool:
-    """Tell whether the advice of a lesson names itself what it is about: an option, a value, a program, a path."""
-    return not is_mined(lesson) or lesson.get("rule") in _ANYWHERE
+    """Tell whether the advice of a lesson says itself what it is about: an option, a program, a path, the next step."""
+    return not is_mined(lesson) or lesson.get("rule") not in _AFTER
 
 
 def occasion(lesson: Row) -> str:

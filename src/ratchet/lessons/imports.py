@@ -15,7 +15,7 @@ from ratchet.records import LessonState, Row
 
 _KIND = "code_error"
 _WHEN = "a name is not known that this project imports"
-_TEXT = "Import it from where this project's edits do:"
+_TEXT = "This project's edits bring it in so:"
 
 
 def recount_imports(store: Store, project: str, ran: ProjectRuns, *, now: float) -> dict[str, LessonState]:

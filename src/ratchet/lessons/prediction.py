@@ -278,7 +278,7 @@ class _Elsewhere(trigger.Surroundings):
 
 
 def _basis(chance: Chance) -> str:
-    counted = f"{chance.failures:,} of {chance.runs:,} calls here whose main command it was failed"
+    counted = f"{chance.failures:,} of {chance.runs:,} runs here failed"
     usual = f"{100 * chance.mean:.0f} %"
     if chance.runs >= _FEW:
         return f"{counted}; weighed with this project's other commands, of which {usual} fail"

@@ -54,4 +54,4 @@ def for_agents(lesson: Lesson) -> Lesson:
     seen = shown({"foreign": True, "kind": lesson.kind, "parts": [*lesson.parts]})
     text, when, provenance = str(seen["text"]), str(seen["when_text"]), str(seen["provenance"])
     shown_of = replace(lesson, text=text, when=when, met=when, example="", target="", head="", provenance=provenance)
-    return replace(shown_of, skill="", steps=())
+    return replace(shown_of, skill="", steps=(), changes=())

@@ -15,11 +15,12 @@ PROVEN_SESSIONS = 2
 """Sessions that prove a remedy: one that worked once may have worked by chance."""
 HABIT = (
     "What switches a check off is never advice. The one exception is a habit of the project: one named rule, beside "
-    "its finding, with the reason, in three sessions. It is told there as that, with its counts, behind all else."
+    "its finding, with the reason, in three sessions. It is told there as that, with its counts, behind what several "
+    "sessions mended."
 )
 """The rule of silenced checks, in the words of every surface and page."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
-_FIRST, _AT_FAILURE, _KNOWN, _HABIT = range(4)
+_PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 
 
 class LessonStanding:
@@ -28,6 +29,7 @@ class LessonStanding:
     it is about a name that only one session met; `is_table`: it holds a line for each of many names."""
 
     __slots__ = (
+        "_asked",
         "_row",
         "is_habit",
         "is_one_off",
@@ -47,18 +49,24 @@ class LessonStanding:
         minutes = 1 + (wasted_s if isinstance(wasted_s, int | float) else 0) / 60
         # A failure costs a minute by itself, as a pattern's impact has it.
         self.worth = (self.worked or self.tried) * minutes + _whole(row, "saved_turns")
-        asked = bool(row.get("approved"))  # a person wants it told, whatever a tool says
-        self.says_itself, self.known = (bool(row.get(name)) and not asked for name in ("says_itself", "known"))
+        self._asked = bool(row.get("approved"))  # a person wants it told, whatever a tool says
+        self.says_itself, self.known = (bool(row.get(name)) and not self._asked for name in ("says_itself", "known"))
         told = row.get("told")
         remedies = [[*map(str, each)] for each in told if isinstance(each, list)] if isinstance(told, list) else []
         habits = [bool(each) and all(form.startswith("suppress ") for form in each) for each in remedies]
         self.is_habit, self.silences = habits[:1] == [True], any(habits)
         forms = remedies[0] if remedies else []
         renames = any(form.startswith("instead ") for form in forms) or _is_named(row)
-        self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not asked
+        self.is_one_off = renames and self.tried < PROVEN_SESSIONS and not self._asked
         self.is_table = "lines" in row
         self.saved = _whole(row, "saved_turns")
         self._row = row
+
+    @property
+    def is_told_once(self) -> bool:
+        """Tell whether one session met it, and whoever meets it again reads of the tool what is wrong."""
+        met_once = bool(self.tried) and (self.worked or self.tried) < PROVEN_SESSIONS
+        return met_once and self.is_explained and not self.saved and not self._asked
 
     @property
     def is_explained(self) -> bool:
@@ -94,18 +102,19 @@ def _whole(row: Mapping[str, Json], name: str) -> int:
 def place(each: LessonStanding) -> tuple[int, int, int, float, int]:
     """The sort key of a lesson among those of its state.
 
-    By tier: lessons worth telling ahead; those about single names; those that the failing tool says or everybody
-    knows; habits of silencing a check. Within a tier by the calls that it would have prevented in later sessions
-    (`lessons.backtest`), most first; then by what is lacking: it worked in several sessions and in most (or a person
-    approved it); the failing tool does not say what is wrong, or saying so helped nobody. Then by what the failure
-    cost, most first.
+    By tier: what several sessions proved, or a person; habits of silencing a check; what one session showed; what is
+    told at its failure alone (`unsaid`). Within a tier by the calls that it would have prevented in later sessions
+    (`lessons.backtest`), most first; then those that worked in most sessions and whose failing tool does not say what
+    is wrong; then by what the failure cost, most first.
     """
-    tier = _HABIT if each.is_habit else _KNOWN if each.says_itself or each.known else _FIRST
-    proven = not each.tried or (each.worked or each.tried) >= PROVEN_SESSIONS
-    usual = not each.worked or 2 * each.worked >= each.tried
-    lacks = (not proven or not usual) + (each.is_explained and not each.saved)
-    if tier == _FIRST and (each.is_one_off or each.is_table):
+    proven = not each.tried or each.saved > 0 or (each.worked or each.tried) >= PROVEN_SESSIONS
+    tier = _HABIT if each.is_habit else _PROVEN if proven else _ONCE
+    if each.is_one_off or each.is_table or each.is_told_once:
         tier = _AT_FAILURE
+    if each.says_itself or each.known:
+        tier = _KNOWN
+    usual = not each.worked or 2 * each.worked >= each.tried
+    lacks = (not usual) + (each.is_explained and not each.saved)
     return tier, -each.saved, lacks, -each.worth, each.tried
 
 
@@ -118,7 +127,11 @@ def unsaid(each: LessonStanding) -> str:
         return "whoever knows the tool knows it"
     if each.is_table:
         return "it says of each name where it is imported from: told where that name is missing"
-    return "it is about a name that one session met: told where that very name fails" if each.is_one_off else ""
+    if each.is_one_off:
+        return "it is about a name that one session met: told where that very name fails"
+    return (
+        "one session met it, and the failing tool says what is wrong: told where it fails" if each.is_told_once else ""
+    )
 
 
 def without_repeats(found: Iterable[Lesson]) -> list[tuple[Lesson, int]]:

@@ -97,7 +97,7 @@ def _count_around(connection: sqlite3.Connection) -> None:
 
 
 def _sum_up(connection: sqlite3.Connection) -> None:
-    """Version 18: what pages read is summed up by day."""
+    """Version 18: what pages read is summed up by day; version 24: a chain counts for its main command alone."""
     from ratchet.store.sums import fill_sums
 
     fill_sums(connection, "?")
@@ -138,6 +138,7 @@ PLAN: Mapping[int, Step] = {
     21: _read_anew,
     22: _count_steps,
     23: _cut_anew,
+    24: _sum_up,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

@@ -76,8 +76,8 @@ def forget_sums(store: Store, session: str) -> None:
 
 
 def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
-    """Sum up the facts of one session by day and each thing, or one; those of session "" count in none. Of a thing
-    that is no command the calls are steps: those of a chain are one."""
+    """Sum up the facts of one session by day and each thing, or one; those of session "" count in none. Calls are
+    steps: a chain of commands is one, and counts for its main command."""
     found: dict[tuple[str, int, str, str], Row] = {}
     last: dict[tuple[str, str, str], int] = {}
     for row in rows:
@@ -90,7 +90,7 @@ def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
             held = found.get(key)
             if held is None:
                 held = found[key] = dict(zip(TABLES["fact_days"].key, key, strict=True))
-            add_fact(held, row if thing == "command" or thing in _FOUND else steps)
+            add_fact(held, row if thing in _FOUND else steps)
             if row.get("session"):
                 last[thing, name, project] = max(day, last.get((thing, name, project), day))
     for (thing, name, project), day in last.items():

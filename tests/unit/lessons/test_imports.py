@@ -22,7 +22,7 @@ from ratchet.store.sqlite import SqliteStore
 from support.sessions import call, session, shell
 
 MISSING = "cmd/pay.go:9:9: undefined: cart"
-TOLD = 'Import `cart` from `"shop.io/shop/cart"` (so in 2 of 2 sessions).'
+TOLD = 'Import `cart` from `"shop.io/shop/cart"` (2 of 2 sessions).'
 
 
 @pytest.mark.parametrize(

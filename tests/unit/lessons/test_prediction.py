@@ -77,7 +77,7 @@ def test_a_command_is_as_likely_to_fail_as_it_did_here_and_says_how_often_that_w
 ) -> None:
     likely, basis = only(book.predict("mise run lint", project=str(shop)))
     assert likely == pytest.approx(4 / 24, abs=0.03)
-    assert basis.startswith("4 of 24 calls here whose main command it was failed; weighed with this project's other")
+    assert basis.startswith("4 of 24 runs here failed; weighed with this project's other")
     assert only(book.predict(command="git status", project=str(shop)))[0] < likely
 
 

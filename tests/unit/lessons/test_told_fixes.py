@@ -361,20 +361,31 @@ def test_in_prose_a_keyword_is_a_word_and_a_dotted_name_a_file() -> None:
     assert not [form for form in found.forms if form.startswith(("use ", "add "))]
 
 
-def test_how_a_rule_reshapes_code_is_told_after_two_fixes_of_one_session_and_a_name_after_two_sessions() -> None:
-    def state(form: str, key: str, fixes: int = 2) -> LessonState:
-        one = Seen(session="s", at=1.0, fixed=True, forms=frozenset((form,)), removed=("a",), added=("b",))
+def test_how_a_rule_reshapes_code_is_told_after_one_fix_and_a_name_after_two_sessions() -> None:
+    def state(form: str, key: str, fixes: int = 1, along: str = "") -> LessonState:
+        forms = frozenset(filter(None, (form, along)))
+        one = Seen(session="s", at=1.0, fixed=True, forms=forms, removed=("a",), added=("b",))
         verdict = judged(key, [one] * fixes)
         assert verdict is not None
         return verdict.state
 
     assert state("use switch", "gocritic:ifElseChain") == "active"
-    assert state("use switch", "gocritic:ifElseChain", fixes=1) == "candidate"
+    assert state("put a name for the literal", "goconst") == "active"
+    assert state("check the error", "wrapcheck", along="add shop.Wrap") == "candidate"
+    assert state("add shop.Connect", "ireturn", fixes=2) == "candidate"
     assert state("swap : > !:", "tsc:TS2564") == "active"
     assert state("put in _ =", "gosec:G104") == "candidate"  # it only throws the error away
     assert state("add shop.Connect", "ireturn") == "candidate"
     assert state("use switch", "c:missing return") == "candidate"
     assert state("suppress nolint:nilerr", "nilerr") == "candidate"
+
+
+def test_what_a_hunk_did_along_with_silencing_its_rule_is_no_fix_of_it() -> None:
+    forms = frozenset(("suppress nolint:gosec", "add %w", "add fmt.Errorf"))
+    seen = [Seen(session=each, at=1.0, fixed=True, forms=forms, removed=("a",), added=("b",)) for each in "stu"]
+    verdict = judged("gosec:G304", seen, {"suppress nolint:gosec": [(1.0, each) for each in "stu"]})
+    assert verdict is not None
+    assert verdict.forms == (frozenset(("suppress nolint:gosec",)),)
 
 
 @pytest.mark.parametrize(

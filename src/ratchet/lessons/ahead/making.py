@@ -16,6 +16,7 @@ from ratchet.lessons import exposure
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.sighted import names_what_ran, sightings
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
+from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.fix_texts import named
 from ratchet.lessons.origins import GROUP
 from ratchet.lessons.rests import folder_of, stale
@@ -116,11 +117,12 @@ def _missing(row: Row, name: str, forms: frozenset[str], shown: Sequence[str]) -
     module = next(iter(forms)).removeprefix(_IMPORT)
     if not is_proven(row) or not _imports(row) or len(forms) != 1:
         return
-    if not slots.identifier(name) or not slots.name(module):
+    if not slots.identifier(name) or not slots.name(module) or module == name:  # that says nothing
         return
-    for head, _, ending in [each.partition(" *.") for each in shown][:2]:
+    checks = [each.partition(" *.") for each in shown if check_of(each.partition(" *.")[0].split())]
+    for head, _, ending in checks[:2]:
         if slots.program(head) and slots.identifier(ending):
-            text = f"`{name}` comes from `{module}` (so in {_sessions(row)})"
+            text = f"`{name}` comes from `{module}` ({_sessions(row)})"
             word = f"{name} {module} {ending}"
             yield _trigger(row, "import", needle=head.split(" ")[-1], head=head, word=word, text=text)
 
@@ -203,7 +205,8 @@ def _same(row: Row, words: Sequence[str]) -> Trigger | None:
     first = failed.split(" ")[0]
     if row.get("rule") not in _STEPS or not slots.program(first) or not slots.command(do) or do == failed:
         return None
-    return _trigger(row, "same", needle=first, word=marked(failed), text=f"this step failed here; `{do}` worked")
+    helped = f"it worked after `{do}`" if row.get("rule") == "first" else f"`{do}` worked"
+    return _trigger(row, "same", needle=first, word=marked(failed), text=f"this step failed here; {helped}")
 
 
 _STEPS = frozenset(("first", "instead", "stand_in", "program", "through"))

@@ -236,7 +236,7 @@ def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece
             continue
         for path in missed:
             if makes(each, path):
-                text = f"Run `{each.raw}` first: it makes `{path}`."
+                text = f"Where `{path}` is not there, run `{each.raw}` first: it makes it."
                 return Remedy(rule="made", text=text, do=each.exact, reusable=len(each.raw) < 200, form=f"make {path}")
     return None
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TypeAlias
 
@@ -22,12 +22,12 @@ PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three 
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
 _WANTED = "c:cannot use "  # a key that holds the types that matter
 _SECOND_SHARE = 0.25
-# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: so two such
-# fixes of one session will do. One will not: of those told after it half were wrong.
-_ONCE_FIXES = 2
+# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: so one fix will
+# do that was nothing else. Told after one, such fixes were right in 3 of 4 sessions, those that name something in half.
 _ONCE_SHARE = 0.8
+_ONCE_HABITS = 2  # fixes of one session by which a rule that it switched off counts for what the project did elsewhere
 # Sessions in which a project switched a rule off at a place, with a reason, before that is its way, whether a finding
-# made it do so or it was written along; for this very finding in `PROVEN_SESSIONS` of them, or `_ONCE_FIXES` times.
+# made it do so or it was written along; for this very finding in `PROVEN_SESSIONS` of them, or `_ONCE_HABITS` times.
 _WAY_SESSIONS = 3
 _TOGETHER = 0.8  # features that come together this often are one fix
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
@@ -73,7 +73,7 @@ and `suppress TOOL` for any of its rules."""
 
 def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdict | None:
     """The verdict on the edits that ended findings of one key, None where they share nothing that could be told."""
-    sessions = _by_session(seen)
+    sessions = _by_session(_own(key, each) for each in seen)
     usual = ways or {}
     history: list[Sequence[Seen]] = []
     right = wrong = unknown = 0
@@ -106,6 +106,13 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
         says_itself=all(says_itself(each, ended) for each in told),
         known=all(map(is_known, told)),
     )
+
+
+def _own(key: str, each: Seen) -> Seen:
+    """A sighting without what its hunk did along with switching off the very rule that found it: that was for others'
+    sake."""
+    off = frozenset(form for form in each.forms if form.startswith("suppress ") and _is_own(key, form))
+    return replace(each, forms=off) if off else each
 
 
 def _by_session(seen: Iterable[Seen]) -> list[list[Seen]]:
@@ -200,16 +207,17 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
             counts[form] += 1
             sessions.setdefault(form, set()).add(each.session)
     known = ways or {}
-    once = {form for form in counts if counts[form] >= max(_ONCE_FIXES, _ONCE_SHARE * total) and names_rule(key)}
+    usual = {form for form in counts if counts[form] >= _ONCE_SHARE * total and names_rule(key)}
+    once = {form for form in usual if shapes(form) and any(_is_all(form, each.forms) for each in fixes)}
     able = [
         form
         for form in counts
         if (
-            (form in once and shapes(form))
+            form in once
             or _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
         )
         and _is_own(key, form)
-        and (ways is None or _is_way(form, sessions[form], known, often=form in once))
+        and (ways is None or _is_way(form, sessions[form], known, often=form in usual and counts[form] >= _ONCE_HABITS))
     ]
     if not able:
         return frozenset()
@@ -227,6 +235,11 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
         and sum(form in each.forms for each in having) >= _TOGETHER * len(having)
     }
     return frozenset(together | {best})
+
+
+def _is_all(form: str, forms: AbstractSet[str]) -> bool:
+    """Tell whether a feature is what a fix was: nothing in its hunk has a name."""
+    return form in forms and not any(strong(other) and not shapes(other) for other in forms)
 
 
 def _enough(key: str, form: str, share: float, sessions: int, *, proven: bool) -> bool:

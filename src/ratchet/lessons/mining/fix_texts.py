@@ -165,16 +165,20 @@ def _quoted(code: str) -> str:
 
 
 def _call(forms: frozenset[str], added: Sequence[str]) -> str:
-    """The call of what a fix adds, its texts shortened to the verbs that are part of the fix; "" for none."""
+    """The outermost call of what a fix adds, its texts shortened to the verbs that are part of the fix; "" for none."""
     verbs = [form.partition(" ")[2] for form in sorted(forms) if form.startswith("add %")]
-    for name in sorted(form.partition(" ")[2] for form in forms if form.startswith("add ") and "%" not in form):
-        begins = "" if name[0] == "." else r"(?<![\w.])"
-        for line in added:
-            found = re.search(rf"{begins}{re.escape(name)}\(((?:\"(?:[^\"\\]|\\.)*\"|[^()\"`]){{0,120}})\)", line)
+    names = [form.partition(" ")[2] for form in sorted(forms) if form.startswith("add ") and "%" not in form]
+    for line in added:
+        for name in sorted(names, key=lambda name: (line.find(name), name)):
+            begins = "" if name[0] == "." else r"(?<![\w.])"
+            found = re.search(rf"{begins}{re.escape(name)}\(((?:{_ARGUMENT}|\({_ARGUMENT}*\)){{0,120}})\)", line)
             if found is not None:
                 given = re.sub(r'"(?:[^"\\]|\\.)*"', f'"...{": " if verbs else ""}{" ".join(verbs)}"', found[1])
                 return f"{name}({given})"
     return ""
+
+
+_ARGUMENT = r"(?:\"(?:[^\"\\]|\\.)*\"|[^()\"`])"
 
 
 def _number(count: int, noun: str) -> str:
@@ -212,7 +216,10 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
     lines += [f"+ {line}" for line in shown[len(before) :]]
     lines += ["+ ..."] if len(best.added) > _ADDED_LINES else []
-    return ", for example:\n" + "\n".join(cut([line for line in lines if line[2:].strip()]))
+    return ", for example:\n" + "\n".join(cut([line for line in lines if _SAYS.search(line[2:])]))
+
+
+_SAYS = re.compile(r"[\w{}()\[\].]")  # neither a blank line nor a comment's empty one
 
 
 def _once(best: Seen) -> Seen:

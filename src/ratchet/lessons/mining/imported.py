@@ -19,6 +19,7 @@ _GO = "import go "  # keys of Go, where a quoted path alone is an import; elsewh
 _PARTS = re.compile(r"::|[./]")
 _VERSION = re.compile(r"v\d+")
 _BESIDE = re.compile(r"[./]|(?:super|self)\b")  # named from a file's or a machine's own place
+_VERBS = {"ex": "Alias"}  # Elixir's `import` brings functions; a module's short name comes by `alias`
 _BRACES = re.compile(r"::\{([^}]*)\}$")
 
 
@@ -30,13 +31,18 @@ class ImportSource:
     module: str
     sessions: int
     known: int
+    verb: str = "Import"
 
     @property
     def text(self) -> str:
         """One line of advice."""
         what = f"`{self.name}` from " if self.is_elsewhere else ""
-        many = f"{self.sessions} of {self.known} sessions" if self.known > 1 else "one session"
-        return f'Import {what}`"{self.module}"` (so in {many}).'
+        return f'{self.verb} {what}`"{self.module}"` ({self.counted}).'
+
+    @property
+    def counted(self) -> str:
+        """How often it was so, in words."""
+        return f"{self.sessions} of {self.known} sessions" if self.known > 1 else "one session"
 
     @property
     def is_elsewhere(self) -> bool:
@@ -78,12 +84,12 @@ ImportUses: TypeAlias = Mapping[str, Sequence[tuple[float, str, str]]]
 def import_sources(uses: ImportUses) -> dict[str, ImportSource]:
     """The module that a project imports each name from, by key: the newest one, if nearly all sessions since its first
     use agree. Modules of another name than what they bring come first, then those of most sessions."""
-    found = {key: each for key, met in uses.items() if (each := _source(key.split(" ", 2)[2], met)) is not None}
+    found = {key: each for key, met in uses.items() if (each := _source(*key.split(" ", 2)[1:], met)) is not None}
     kept = sorted(found, key=lambda key: (not found[key].is_elsewhere, -found[key].sessions, key))[:_MOST_NAMES]
     return {key: found[key] for key in kept}
 
 
-def _source(name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | None:
+def _source(language: str, name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | None:
     module = max(met)[2]
     first = min(at for at, _, other in met if other == module)
     since = {session for at, session, _ in met if at >= first}
@@ -91,4 +97,6 @@ def _source(name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | 
     tells_much = module != name and first == min(met)[0]
     if len(own) < _LEAST_SHARE * len(since) or (not tells_much and len(own) < _LEAST_SESSIONS):
         return None
-    return ImportSource(name=name, module=module, sessions=len(own), known=len(since))
+    return ImportSource(
+        name=name, module=module, sessions=len(own), known=len(since), verb=_VERBS.get(language, "Import")
+    )

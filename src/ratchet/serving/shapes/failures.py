@@ -114,12 +114,13 @@ class FailsByShape(Shape):
 
     name: str = said("The command, tool, file, project, model, or hour of the day (UTC).", foreign="name")
     calls: int = said(
-        "Steps; of a command its runs (a chain in one step is several), of a file those that showed a finding in it."
+        "Steps (a chain of commands is one, of its main command); of a file the runs that showed a finding in it."
     )
+    runs: int = said("Of these, what was let happen: what share is counted of.")
     failures: int = said("Those that failed by the agent's own fault.")
     excused: int = said("Those that failed by no fault of theirs: refused, cancelled, after another failure.")
     share: float | None = said(
-        "Of those that were let happen, the part that failed; null of a file, whose other runs nobody counts.",
+        "The part of the runs that failed; null of a file, whose other runs nobody counts.",
         digits=4,
     )
     sessions: int = said("Sessions with one.")

@@ -74,6 +74,10 @@ class LessonShape(Shape):
     sessions: list[str] = said("The sessions in which they were said.", foreign="name")
     skill: str = said("The name of the skill that is its long form; empty without one.", foreign="name")
     steps: list[str] = said("The steps of that skill.", foreign="words")
+    changes: list[str] = said(
+        "The edits that ended it, newest session first: session, then a hunk. Empty in lists of lessons.",
+        foreign="output",
+    )
 
 
 class CorrectionShape(Shape):
@@ -208,14 +212,15 @@ class DistrustedShape(Shape):
 
 
 class CallCountsShape(Shape):
-    """Ends of the runs of one tool or command of a project; of a chain in one step each command ran."""
+    """Ends of the calls of one tool, or whose main command it was: of a chain in one step the last one that does something."""
 
     tool: str = said("The agent's tool.", foreign="words")
     name: str = said("The command, or the tool where it runs none.", foreign="words")
-    calls: int = said("Runs in all.")
-    failures: int = said("Of these, failures of its own.")
-    refused: int = said("Of these, runs that a person refused.")
-    share: float = said("The part that worked, of those that nobody refused.", digits=4)
+    calls: int = said("Calls in all.")
+    runs: int = said("Of these, runs that nobody refused or cancelled: what failures and share are counted of.")
+    failures: int = said("Runs that failed.")
+    refused: int = said("Calls that a person refused.")
+    share: float = said("The part of the runs that worked.", digits=4)
     sessions: int = said("Sessions that ran it.")
     tokens: int = said("Tokens that the runs cost.")
     duration_s: float = said("Seconds that they took themselves: no person's time.", digits=3)
