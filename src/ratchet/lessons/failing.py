@@ -235,8 +235,8 @@ _SUMS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s", "ma
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailsBy:
     """Steps of one tool, project, model or hour of the day (UTC), and how many of them failed. A chain of commands
-    is one step of its main command, as in a project's facts. Of a file only the runs are known that showed a finding in it, so it has
-    no share. `duration_s` is time of the tools (`failures.waiting`)."""
+    is one step of its main command, as in a project's facts. Of a file only the runs are known that showed a finding in
+    it, so it has no share. `duration_s` is time of the tools (`failures.waiting`)."""
 
     name: str
     calls: int

@@ -63,6 +63,10 @@ class LessonStanding:
         self._row = row
 
     @property
+    def is_active(self) -> bool:
+        return self._row.get("state") == "active"
+
+    @property
     def is_told_once(self) -> bool:
         """Tell whether one session met it, and whoever meets it again reads of the tool what is wrong."""
         met_once = bool(self.tried) and (self.worked or self.tried) < PROVEN_SESSIONS
@@ -108,7 +112,9 @@ def place(each: LessonStanding) -> tuple[int, int, int, float, int]:
     is wrong; then by what the failure cost, most first.
     """
     proven = not each.tried or each.saved > 0 or (each.worked or each.tried) >= PROVEN_SESSIONS
-    tier = _HABIT if each.is_habit else _PROVEN if proven else _ONCE
+    tier = _PROVEN if proven else _ONCE
+    if each.is_habit:
+        tier = _HABIT if each.is_active else _KNOWN  # no approval makes a habit of what the project did twice
     if each.is_one_off or each.is_table or each.is_told_once:
         tier = _AT_FAILURE
     if each.says_itself or each.known:

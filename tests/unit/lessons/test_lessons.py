@@ -10,6 +10,7 @@ import pytest
 from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons import lessons
+from ratchet.lessons.changes import changes_of
 from ratchet.lessons.mined import Mined, mine_session
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
@@ -164,6 +165,10 @@ def test_a_fix_by_an_edit_is_a_lesson_once_two_sessions_share_it(store: Store) -
         'Use `fmt.Errorf("...: %w", err)` (2 of 2 fixes, 2 sessions), for example:\n'
         '- return err\n+ return fmt.Errorf("open 12: %w", err)'
     )
+    assert {each[each.index("session") :] for each in changes_of(store, store.get("lessons", found.id) or {})} == {
+        'session a\n- return err\n+ return fmt.Errorf("open 12: %w", err)',
+        'session b\n- return err\n+ return fmt.Errorf("open 340: %w", err)',
+    }
     other = "src/x.go:7:2: error returned from external package is unwrapped: sig: func sql.Open (wrapcheck)"
     assert [each.id for each in recall(store, other, project="/w/shop").lessons] == [found.id]
     assert recall(store, "src/x.go:7:2: Error return value is not checked (errcheck)", project="/w/shop").abstained

@@ -93,7 +93,7 @@ def row(name: str, **more: Json) -> Row:
     }
 
 
-def test_what_the_tool_does_not_say_stands_first_and_a_habit_of_silencing_last() -> None:
+def test_what_several_sessions_mended_stands_first_then_habits_then_what_one_showed() -> None:
     linter: dict[str, Json] = {"rule": "edit", "keys": ["wrapcheck"], "told": [["add fmt.Errorf"]]}
     rows = [
         row("habit", rule="edit", keys=["nilerr"], told=[["suppress nolint:nilerr"]], worked=9, tried=9),
@@ -109,8 +109,8 @@ def test_what_the_tool_does_not_say_stands_first_and_a_habit_of_silencing_last()
     ]
     ordered = [each.id for each in sorted(map(lesson_of, rows), key=lessons.by_merit)]
     assert ordered == [
-        *("form", "seen to fail", "a person's", "explained", "seen once"),
-        *("minority", "unproven flag", "renames", "restates", "habit"),
+        *("form", "seen to fail", "a person's", "explained", "minority"),
+        *("habit", "seen once", "renames", "unproven flag", "restates"),
     ]
 
 

@@ -22,8 +22,9 @@ PROVEN_SESSIONS = 2  # a fix that was seen once may be chance; asking for three 
 _SHARE, _WEAK_SHARE, _LOOSE_SHARE, _LOOSE_SESSIONS = 0.25, 0.5, 0.6, 3
 _WANTED = "c:cannot use "  # a key that holds the types that matter
 _SECOND_SHARE = 0.25
-# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: so one fix will
-# do that was nothing else. Told after one, such fixes were right in 3 of 4 sessions, those that name something in half.
+# A rule's name says that two findings have one cause, and how code was reshaped is no name of one place: so one fix
+# will do that was nothing else. Told after one, such fixes were right in 3 of 4 sessions, those that name something in
+# half.
 _ONCE_SHARE = 0.8
 _ONCE_HABITS = 2  # fixes of one session by which a rule that it switched off counts for what the project did elsewhere
 # Sessions in which a project switched a rule off at a place, with a reason, before that is its way, whether a finding

@@ -25,7 +25,6 @@ _PROVEN_AT_ONCE = (
     "without ",
     "absent ",
     "value ",
-    "kind ",
     "adds ",
     "Leave out the ",
 )  # beginnings of a form

@@ -212,7 +212,7 @@ class DistrustedShape(Shape):
 
 
 class CallCountsShape(Shape):
-    """Ends of the calls of one tool, or whose main command it was: of a chain in one step the last one that does something."""
+    """Ends of the calls of one tool, or whose main command it was (of a chain the last one that does something)."""
 
     tool: str = said("The agent's tool.", foreign="words")
     name: str = said("The command, or the tool where it runs none.", foreign="words")
