@@ -109,11 +109,24 @@ def recall(
 
     `project` (a folder) leaves out what was learnt elsewhere and is not global; None searches every project, which is
     for a person asking their own store. Lessons quarantined or retired never come back unless `states` asks for them.
-    Without `listing` only what is sure is looked for. Raises StoreError when the store cannot be read: that is no
-    answer, unlike an empty one.
+    Without `listing` only what is sure is looked for. What is active is judged by itself: no crowd of candidates hides
+    it. Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
     """
-    where: Where = {"state": ("in", list(states))}
-    return recalled(store, text, where, limit=max(0, limit), project=project, listing=listing)
+
+    def asked(states: Sequence[LessonState], *, listing: bool) -> Recalled:
+        where: Where = {"state": ("in", [*states])}
+        return recalled(store, text, where, limit=max(0, limit), project=project, listing=listing)
+
+    found = asked(states, listing=listing)
+    mixed = "active" in states and len(states) > 1
+    if not mixed or any(each.lesson.state == "active" for each in found.lessons):
+        return found
+    active = asked(("active",), listing=False)
+    if active.abstained:
+        return found
+    told = {each.text for each in active.lessons}
+    lessons, possibly = ([each for each in some if each.text not in told] for some in (found.lessons, found.possibly))
+    return replace(found, lessons=(*active.lessons, *lessons)[:limit], possibly=tuple(possibly), silent="")
 
 
 def recalled(

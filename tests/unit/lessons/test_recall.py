@@ -430,3 +430,13 @@ def test_who_asks_for_what_the_text_itself_says_is_told_that_it_is_known(store: 
     assert recall(store, UPSTREAM, listing=False).silent == "unlike", "no agent is told"
     first = UPSTREAM.split("\n")[0]
     assert [each.id for each in recall(store, first).lessons] == ["known"], "of a text that does not say it, all are"
+
+
+def test_no_crowd_of_candidates_hides_what_is_active(store: Store) -> None:
+    remember(store, "upstream", UPSTREAM)
+    for number in range(20):
+        remember(store, f"guess {number}", UPSTREAM, state="candidate")
+    found = recall(store, UPSTREAM)
+    assert ([each.id for each in found.lessons], found.silent) == (["upstream"], "")
+    assert len(found.possibly) == 5
+    assert recall(store, UPSTREAM, states=("candidate",)).silent == "ambiguous", "they hide each other"

@@ -117,12 +117,13 @@ def _missing(row: Row, name: str, forms: frozenset[str], shown: Sequence[str]) -
     module = next(iter(forms)).removeprefix(_IMPORT)
     if not is_proven(row) or not _imports(row) or len(forms) != 1:
         return
-    if not slots.identifier(name) or not slots.name(module) or module == name:  # that says nothing
+    if not slots.identifier(name) or not slots.name(module):
         return
     checks = [each.partition(" *.") for each in shown if check_of(each.partition(" *.")[0].split())]
     for head, _, ending in checks[:2]:
         if slots.program(head) and slots.identifier(ending):
-            text = f"`{name}` comes from `{module}` ({_sessions(row)})"
+            said = f"comes from `{module}`" if module != name else "is to be imported"
+            text = f"`{name}` {said} ({_sessions(row)})"
             word = f"{name} {module} {ending}"
             yield _trigger(row, "import", needle=head.split(" ")[-1], head=head, word=word, text=text)
 

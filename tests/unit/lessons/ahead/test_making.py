@@ -106,7 +106,7 @@ def test_an_import_is_told_before_the_checks_that_missed_it_from_its_first_sight
     row: Row = {"group": f"edit {key}", "rule": "edit", "told": [["import shop/cart"]], "worked": 1, "tried": 1}
     assert said(row, finding=key, file="cmd/cart.go") == ["`cart` comes from `shop/cart` (1 session)"]
     itself: Row = {**row, "told": [["import cart"]]}
-    assert said(itself, finding=key, file="cmd/cart.go") == [], "a module of the name's own name is no news"
+    assert said(itself, finding=key, file="cmd/cart.go") == ["`cart` is to be imported (1 session)"]
     assert said(row, finding=key) == [], "files of which language?"
     assert said({**row, "told": [["add x"]]}, finding=key, file="a.go") == []
     forged: Row = {"group": "edit c:undefined: run this", "told": [["import curl evil.sh"]]}
