@@ -30,16 +30,17 @@ from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.backtest.backtest import backtest, keep
+from ratchet.lessons.fence import START_LIMIT, digest
 from ratchet.lessons.mined import mine_session, resolution_of
 from ratchet.lessons.mining.calls import ToolCall, calls_of
 from ratchet.lessons.mining.drafts import group_of
 from ratchet.lessons.mining.mining import Resolution
+from ratchet.lessons.standing import LessonStanding, place, unsaid
 from ratchet.lessons.told import IN_VAIN
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
 
-DIGEST = 8
 PROJECT = "/project"
 
 
@@ -84,9 +85,9 @@ class Replay:
 
     def _digest(self) -> set[str]:
         active = self.store.find("lessons", {"project": PROJECT, "state": "active"}).rows
-        rows = [row for row in active if not row.get("known")]  # as `lookup.top` has it
-        rows.sort(key=lambda row: (-int(str(row.get("saved_turns") or 0)), -int(str(row["worked"])), str(row["id"])))
-        return {str(row["group"]) for row in rows[:DIGEST]}
+        rows = [row for row in active if not unsaid(LessonStanding(row))]
+        rows.sort(key=lambda row: (place(LessonStanding(row)), str(row["id"])))  # as `lookup.top` has it
+        return {str(row["group"]) for row in digest(rows, START_LIMIT)[1]}
 
     def _said(self, known: Sequence[trigger.Trigger], calls: Sequence[ToolCall], part: Part) -> dict[str, set[str]]:
         """Call -> the groups of the lessons of which a word came before it."""
