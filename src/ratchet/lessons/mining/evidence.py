@@ -183,11 +183,11 @@ def _chosen(key: str, seen: Sequence[Seen], ways: Mapping[str, AbstractSet[str]]
     """The fix that most share, and another one that covers enough of the rest; () for none. `ways` are the sessions in
     which the project switched a rule off; None where a fix need not be proven."""
     fixes = [each for each in seen if each.fixed]
-    first = _best(key, fixes, len(fixes), ways)
+    first = _best(key, fixes, ways)
     if not first:
         return ()
     rest = [each for each in fixes if not first & each.forms]
-    second = _best(key, rest, len(rest), None) if len(rest) >= _SECOND_SHARE * len(fixes) else frozenset()
+    second = _best(key, rest, None) if len(rest) >= _SECOND_SHARE * len(fixes) else frozenset()
     if second and len({each.session for each in rest if second & each.forms}) < PROVEN_SESSIONS:
         second = frozenset()
     if second and len(rest) and sum(bool(second & each.forms) for each in rest) < _SECOND_SHARE * len(rest):
@@ -199,7 +199,7 @@ def _chosen(key: str, seen: Sequence[Seen], ways: Mapping[str, AbstractSet[str]]
     return tuple(each for each in told if not silences(each) or each is told[0])
 
 
-def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, AbstractSet[str]] | None) -> frozenset[str]:
+def _best(key: str, fixes: Sequence[Seen], ways: Mapping[str, AbstractSet[str]] | None) -> frozenset[str]:
     """The features of the fix that most of these share, as far as it is shared enough to be told."""
     counts: Counter[str] = Counter()
     sessions: dict[str, set[str]] = {}
@@ -207,18 +207,15 @@ def _best(key: str, fixes: Sequence[Seen], total: int, ways: Mapping[str, Abstra
         for form in each.forms:
             counts[form] += 1
             sessions.setdefault(form, set()).add(each.session)
-    known = ways or {}
-    usual = {form for form in counts if counts[form] >= _ONCE_SHARE * total and names_rule(key)}
+    known = sum(map(_is_known, fixes))  # what nobody can say speaks against no fix
+    usual = {form for form in counts if counts[form] >= _ONCE_SHARE * known and names_rule(key)}
     once = {form for form in usual if shapes(form) and any(_is_all(form, each.forms) for each in fixes)}
     able = [
         form
         for form in counts
-        if (
-            form in once
-            or _enough(key, form, counts[form] / max(1, total), len(sessions[form]), proven=ways is not None)
-        )
+        if (form in once or _enough(key, form, counts[form] / len(fixes), len(sessions[form]), proven=ways is not None))
         and _is_own(key, form)
-        and (ways is None or _is_way(form, sessions[form], known, often=form in usual and counts[form] >= _ONCE_HABITS))
+        and (ways is None or _is_way(form, sessions[form], ways, often=form in usual and counts[form] >= _ONCE_HABITS))
     ]
     if not able:
         return frozenset()

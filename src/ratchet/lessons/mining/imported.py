@@ -41,7 +41,7 @@ class ImportSource:
 
     @property
     def counted(self) -> str:
-        """How often it was so, in words."""
+        """The count of sessions that did so, in words."""
         return f"{self.sessions} of {self.known} sessions" if self.known > 1 else "one session"
 
     @property
@@ -84,12 +84,13 @@ ImportUses: TypeAlias = Mapping[str, Sequence[tuple[float, str, str]]]
 def import_sources(uses: ImportUses) -> dict[str, ImportSource]:
     """The module that a project imports each name from, by key: the newest one, if nearly all sessions since its first
     use agree. Modules of another name than what they bring come first, then those of most sessions."""
-    found = {key: each for key, met in uses.items() if (each := _source(*key.split(" ", 2)[1:], met)) is not None}
+    found = {key: each for key, met in uses.items() if (each := _source(key, met)) is not None}
     kept = sorted(found, key=lambda key: (not found[key].is_elsewhere, -found[key].sessions, key))[:_MOST_NAMES]
     return {key: found[key] for key in kept}
 
 
-def _source(language: str, name: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | None:
+def _source(key: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | None:
+    _, language, name = key.split(" ", 2)
     module = max(met)[2]
     first = min(at for at, _, other in met if other == module)
     since = {session for at, session, _ in met if at >= first}
