@@ -55,7 +55,7 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 @home_option
 @json_option
 def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
-    """One lesson whole: when, do, example, where it counts, evidence."""
+    """One lesson whole: when, do, example, where it counts, evidence, edits."""
     runtime = opened(command_home)
     found = runtime.lessons.show(lesson_id)
     if as_json:
