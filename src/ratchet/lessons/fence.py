@@ -210,7 +210,9 @@ _AFTER = ("edit", "instead", "stand_in", "wait", "again", "unclear")
 
 def says_when(lesson: Row) -> bool:
     """Tell whether the advice of a lesson says itself what it is about: an option, a program, a path, the next step."""
-    return not is_mined(lesson) or lesson.get("rule") not in _AFTER
+    rule, head = lesson.get("rule"), _string(lesson, "head")
+    is_named = rule != "first" or (head != "" and f"`{head}" in _string(lesson, "text"))
+    return not is_mined(lesson) or (rule not in _AFTER and is_named)
 
 
 def occasion(lesson: Row) -> str:

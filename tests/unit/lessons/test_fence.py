@@ -228,6 +228,9 @@ def test_the_digest_leaves_to_the_failing_turn_what_only_its_error_makes_right()
     mined: Row = {**LESSON, "source": "session", "head": "go run", "keys": ["e:could not open a new TTY"]}
     assert digest([{**mined, "rule": "instead", "text": "Add `--json` to `go run`."}], 4000) == ("", [])
     assert digest([{**mined, "rule": "first", "text": "Run `mix format` first."}], 4000) == ("", [])
+    commit: Row = {**mined, "rule": "first", "head": "git commit"}
+    before, _ = digest([{**commit, "text": "Run `mix format` first, then `git commit` again."}], 4000)
+    assert "- Run `mix format` first" in before, "it names the step that it is for"
     flag, _ = digest([{**mined, "rule": "flag", "text": "`go run` has no `--out`: leave it out."}], 4000)
     assert "has no `--out`" in flag
     rule, _ = digest([{**mined, "rule": "edit", "keys": ["wrapcheck"], "text": "Wrap it"}], 4000)
