@@ -131,11 +131,18 @@ def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
     best = chosen(
         [patch("one")], lambda each: ["int:a.x" if each else "bool:b.x", "bool:b.x"], (), [Input("m", "f", "", 0)] * 2
     )
-    assert [*PatchGrounds(failing=3, passing=3, strange=best.grounds.strange).doubts(["f"])]
+    assert [*PatchGrounds(failing=3, passing=1, strange=9 * best.grounds.strange).doubts(["f"])]
     silent = chosen(
         [patch("one")], lambda each: ["int:a.x" if each else f"{NOTHING}:b.x"], (), [Input("m", "f", "", 0)]
     )
     assert not silent.grounds.strange
+    mended = chosen(
+        [patch("one")],
+        lambda each: ["tuple:a.x" if each else "!TypeError", "int:b.x"],
+        (),
+        [Input("m", "f", "", 0)] * 2,
+    )
+    assert not mended.grounds.strange, "it had no answer"
 
 
 @pytest.mark.parametrize(
@@ -146,15 +153,11 @@ def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
         (PatchGrounds(failing=2, passing=5), "deletion", False),
         (PatchGrounds(failing=2, passing=5, allies=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, share=0.5, rivals=3), "comparison", False),
-        (PatchGrounds(failing=2, passing=5, inputs=9, raising=1), "comparison", False),
-        (PatchGrounds(failing=2, passing=5, inputs=20, healthy=20, turned=6), "extension", False),
-        (PatchGrounds(failing=2, passing=5, inputs=20, healthy=20, turned=4), "extension", True),
-        (PatchGrounds(failing=2, passing=5), "extension", False),
-        (PatchGrounds(failing=2, passing=5, healthy=20, turned=6), "comparison", True),
-        (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "comparison", True),
-        (PatchGrounds(failing=1, passing=1, inputs=40, kept=30), "comparison", False),
-        (PatchGrounds(failing=1, passing=0, inputs=40, kept=38), "comparison", False),
-        (PatchGrounds(failing=1, passing=1, inputs=40, kept=38), "guarding", False),
+        (PatchGrounds(failing=2, passing=5, inputs=9, raising=3), "comparison", False),
+        (PatchGrounds(failing=2, passing=5, inputs=20, healthy=20, turned=6), "extension", True),
+        (PatchGrounds(failing=1, passing=6, inputs=20, healthy=20, turned=10), "extension", False),
+        (PatchGrounds(failing=1, passing=1, forms=40), "comparison", True),
+        (PatchGrounds(failing=1, passing=0, forms=40), "comparison", False),
         (PatchGrounds(failing=1, asked=50, contradicted=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, asked=50, contradicted=2), "comparison", False),
     ],

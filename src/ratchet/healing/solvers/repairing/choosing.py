@@ -170,7 +170,7 @@ def chosen(
         undecided=max(split.values(), default=0),
         rivals=sum(map(len, groups[1:])),
         allies=len(groups[0]) - 1,
-        strange=strange[id(best)],
+        strange=sum(_is_answer(before[at]) for at in strange[id(best)]),
         asked=sum(map(bool, expected)),
         contradicted=against[id(best)],
     )
@@ -234,17 +234,17 @@ def _raises(answer: str, wanted: Collection[str]) -> bool:
     return answer.startswith(RAISED) and answer.lstrip(RAISED) not in wanted
 
 
-def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[str]) -> int:
-    """Count answers of a type that their function never returned before, though it returned something."""
+def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[str]) -> list[int]:
+    """Inputs with an answer of a type that their function never returned before, though it returned something."""
     known: dict[str, set[str]] = {}
     for function, answer in zip(functions, before, strict=False):
         known.setdefault(function, set()).add(type_of(answer))
     ordinary = {"", NOTHING}
-    return sum(
-        bool(known[function] - ordinary) and type_of(answer) not in known[function] | ordinary
-        for function, answer in zip(functions, after, strict=False)
-        if function in known
-    )
+    return [
+        at
+        for at, (function, answer) in enumerate(zip(functions, after, strict=False))
+        if known.get(function, ordinary) - ordinary and type_of(answer) not in known[function] | ordinary
+    ]
 
 
 def _agree(one: Sequence[str], other: Sequence[str]) -> bool:

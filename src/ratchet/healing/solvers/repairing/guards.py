@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from .conditions import Piece, conditions_of
@@ -10,8 +11,9 @@ from .insertions import Line, placed
 from .program import FUNCTIONS, Program
 
 _SIZED = frozenset({"list", "tuple", "str", "dict", "set", "bytes", "frozenset"})
-_TYPES = frozenset({"str", "bytes", "int", "float", "bool", "list", "tuple", "dict", "set", "frozenset"})
+_TYPES = frozenset(name for name, each in vars(builtins).items() if isinstance(each, type)) - {"object", "type"}
 _SHORT = 60
+_PLAIN = ("None", "0", '""', "[]", "{}")
 
 
 def nothing(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -28,6 +30,23 @@ def nothing(p: Program, node: ast.AST) -> Iterator[Piece]:
         one, other = node.values
         if isinstance(one, ast.Name | ast.Attribute):
             yield *p.span(node), f"{p.seg(one)} if {p.seg(one)} is not None else {p.seg(other)}", 1.0
+
+
+def otherwise(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A value where it cannot be had: `f(x) if x else 0` for `f(x)`, with what a failing test expects, or nothing."""
+    parent = p.parents.get(node)
+    kept = isinstance(parent, ast.Assign | ast.AnnAssign | ast.Return | ast.keyword) and parent.value is node
+    if not kept or not isinstance(node, ast.Call | ast.BinOp | ast.Subscript | ast.Attribute):
+        return
+    read = dict.fromkeys(
+        p.seg(each) for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in p.locals_of(node)
+    )  # fmt: skip
+    short = [value for value in p.expected.values if len(value) <= _SHORT and value not in _PLAIN]
+    for name in read:
+        for value, weight in [*((each, 1.0) for each in _PLAIN), (name, 0.5), *((each, 0.3) for each in short)]:
+            yield *p.span(node), f"{p.seg(node)} if {name} else {value}", weight
+            yield *p.span(node), f"{p.seg(node)} if {name} is not None else {value}", 0.5 * weight
 
 
 def typed(p: Program, node: ast.AST) -> Iterator[Piece]:

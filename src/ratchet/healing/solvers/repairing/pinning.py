@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-import random
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -32,16 +32,19 @@ def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: i
             for edit in edits_at(program, node, (node.lineno, node.end_lineno or node.lineno), set()):
                 if edit.family not in CASES:
                     found.setdefault(edit.family, []).append(edit)
-    draw = random.Random(seed)  # noqa: S311  (an order, no secret)
-    for each in found.values():
-        draw.shuffle(each)
-    turns = (edit for turn in zip_longest(*found.values()) for edit in turn if edit is not None)
+    # An order by what each says: whatever is written elsewhere in the file, the same forms are taken.
+    drawn = (sorted(each, key=lambda edit: _drawn(edit, seed)) for each in found.values())
+    turns = (edit for turn in zip_longest(*drawn) for edit in turn if edit is not None)
     seen: set[bytes] = set()
     for edit in turns:
         content = programs[edit.path].encoded((edit,))
         if content not in seen and len(seen) < _FORMS:
             seen.add(content)
             yield {**after, edit.path: content}
+
+
+def _drawn(edit: SourceEdit, seed: int) -> bytes:
+    return hashlib.blake2b(repr((seed, edit.before, edit.text)).encode(), digest_size=8).digest()
 
 
 def _brought(before: bytes, program: Program, lines: Collection[int]) -> list[ast.expr]:

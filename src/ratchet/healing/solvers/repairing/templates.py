@@ -18,6 +18,7 @@ FAMILIES: Mapping[str, Template] = {
     "negation": conditions.negation,
     "guard": conditions.guard,
     "nothing": guards.nothing,
+    "otherwise": guards.otherwise,
     "typed": guards.typed,
     "lenient": guards.lenient,
     "expected": guards.expected,
