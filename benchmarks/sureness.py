@@ -151,8 +151,8 @@ def _faults(node: ast.AST, names: Sequence[str], draw: random.Random) -> Iterato
             other = draw.choice([each for each in _COMPARED if not isinstance(op, each)])
             yield node, said(ast.Compare(node.left, [other()], node.comparators))
         case ast.BinOp(op=op) if isinstance(op, _COUNTED):
-            other = draw.choice([each for each in _COUNTED if not isinstance(op, each)])
-            yield node, said(ast.BinOp(node.left, other(), node.right))
+            counted = draw.choice([each for each in _COUNTED if not isinstance(op, each)])
+            yield node, said(ast.BinOp(node.left, counted(), node.right))
             yield node, said(node.left)
         case ast.BoolOp():
             yield node, said(ast.BoolOp(ast.And() if isinstance(node.op, ast.Or) else ast.Or(), node.values))

@@ -200,7 +200,7 @@ def test_few_tests_are_enough_where_hardly_any_other_form_of_the_lines_passes() 
     assert any("12 of 40 other forms" in each for each in loose.doubts(["comparison"]))
 
 
-@pytest.mark.parametrize("figure", ["alive", "turned", "raising", "strange", "open"])
+@pytest.mark.parametrize("figure", ["alive", "turned", "raising", "strange"])
 def test_each_figure_that_speaks_against_a_patch_only_adds_to_the_doubt(figure: str) -> None:
     doubts = [sum(replace(WELL, **{figure: count}).parts(["comparison"]).values()) for count in range(30)]
     assert doubts == sorted(doubts)
@@ -247,7 +247,7 @@ def test_another_constant_that_passes_as_well_is_a_doubt() -> None:
     assert (other, best.undecided(["i:3"] * 20), best.undecided([])) == (1, 0, 0)
     grounds = replace(best.grounds, failing=9, passing=9)
     assert not [*grounds.doubts(["comparison"])]
-    assert any("another constant" in each for each in replace(grounds, open=9 * other).doubts(["comparison"]))
+    assert any("another constant" in each for each in replace(grounds, open=other).doubts(["comparison"]))
 
 
 def test_what_is_spelt_out_has_as_many_literals_as_calls() -> None:

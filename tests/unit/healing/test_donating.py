@@ -158,6 +158,8 @@ def test_a_patch_that_returns_another_type_of_value_is_doubtful() -> None:
         (PatchGrounds(failing=1, passing=6, inputs=20, healthy=20, turned=10), "extension", False),
         (PatchGrounds(failing=1, passing=1, forms=40), "comparison", True),
         (PatchGrounds(failing=1, passing=0, forms=40), "comparison", False),
+        (PatchGrounds(failing=3, passing=0, forms=40, alive=2), "rewriting", True),
+        (PatchGrounds(failing=3, passing=0, forms=40, alive=2, searched=False), "rewriting", False),
         (PatchGrounds(failing=1, asked=50, contradicted=1), "deletion", True),
         (PatchGrounds(failing=2, passing=5, asked=50, contradicted=2), "comparison", False),
     ],

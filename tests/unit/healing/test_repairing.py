@@ -134,6 +134,14 @@ def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:
     assert ast.dump(ast.parse(right)) in {_dump(text) for text in texts_of(wrong)}
 
 
+def test_a_text_is_compared_as_the_other_is_written() -> None:
+    _, found = edits_of(b"def f(t):\n    return t.value == 'AS' or t.kind != 'as' or t.name == 'As'\n")
+    weights = {edit.text: edit.weight for edit in found if edit.family == "dress" and edit.text.endswith("r()")}
+    assert min(weights["t.value.upper()"], weights["t.kind.lower()"]) > 4 * max(
+        weights["t.value.lower()"], weights["t.kind.upper()"], weights["t.name.upper()"], weights["t.name.lower()"]
+    )
+
+
 def _dump(text: str) -> str:
     try:
         return ast.dump(ast.parse(text))

@@ -22,6 +22,8 @@ _CONTRADICTED = 0.02  # of the inputs on which donors agree: some are none that 
 # they are right, and held to the other half (`benchmarks/sureness.py`, `docs/explanation/repair.md`).
 _FEW, _LOOSE, _OTHER, _WIDE, _LOST = 2.0, 5.0, 4.0, 3.0, 1.0
 _UNSEEN = 0.5, 5.0  # forms that pass, of so many, which are taken for seen before any was: 10 % do
+_EITHER = 0.5  # the weight of another constant that does as well as the one that a patch brings
+_UNSOUGHT = 0.06  # of others, where a patch is weighed that somebody else brought, and nobody looked for any
 _GONE = 2  # inputs that count as lost where code is
 
 
@@ -61,6 +63,8 @@ class PatchGrounds:
     """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
     """The share of the patches that answer like it in the weight of all that pass."""
+    searched: bool = True
+    """Other patches were looked for."""
     rivals: int = 0
     """Patches that pass and answer otherwise."""
     allies: int = 0
@@ -99,7 +103,8 @@ class PatchGrounds:
         return {
             "few": _FEW / (1 + self._telling() / max(1, edits)),
             "loose": _LOOSE * (self.alive + _UNSEEN[0]) / (self.forms + _UNSEEN[1]),
-            "other": _OTHER * max(1 - self.share, self.split, self.open / max(1, self.inputs)),
+            "other": _OTHER
+            * max(1 - self.share, self.split, _EITHER * bool(self.open), _UNSOUGHT * (not self.searched)),
             "wide": _WIDE * max(0.0, self.turned / max(1, self.healthy) - asked),
             "lost": _LOST * lost / (lost + 2),
         }
@@ -141,6 +146,8 @@ class PatchGrounds:
         elif self.open:
             inputs = _count(self.open, "input")
             differs = f"another constant in the place of one that it brings passes, too, and answers {inputs} otherwise"
+        elif not self.searched:
+            return "nobody looked for others that pass (write a test of what it is to do)"
         else:
             one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"
             differs = f"{_count(self.rivals, one, more)}, too"

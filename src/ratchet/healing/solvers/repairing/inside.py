@@ -106,7 +106,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         inputs,
         search.raised,
     )
-    grounds = _grounded(server, search, choice)
+    grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
     if choice.patches:
         grounds = _pinned(server, search, choice, grounds, lambda files: told_of(ask(files), noisy), wanted.seed)
     tell(

@@ -21,6 +21,7 @@ _FORMS = (
     ("{0} or []", 0.2, "NoneType"),
 )  # fmt: skip
 _DISTANCE = 4.0  # how much oftener it is abs() that is missing around a difference
+_CASELESS = 3.0
 _SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
 
 
@@ -75,6 +76,11 @@ def dress(p: Program, node: ast.AST) -> Iterator[Piece]:
         return
     types = types_at(p, node)
     held = p.wrapped(node)
+    if isinstance(parent, ast.Compare):  # without regard to case: as the text is written that it is compared with
+        texts = [each.value for each in (parent.left, *parent.comparators) if isinstance(each, ast.Constant)]
+        written = [each for each in texts if isinstance(each, str) and (each.isupper() or each.islower())]
+        forms = {"upper" if each.isupper() else "lower" for each in written}
+        yield from ((start, end, f"{held}.{name}()", _CASELESS) for name in sorted(forms))
     for form, weight, wanted in _FORMS:
         if types and wanted and not types & set(wanted.split()):
             weight *= 0.1
