@@ -19,7 +19,7 @@ from ratchet.healing.job import Purse, Solved, SolveJob, Solver, SolverOptions
 from ratchet.healing.judges.model import SecondOpinion
 from ratchet.healing.models.chain import Chain
 from ratchet.healing.models.names import ModelName
-from ratchet.healing.solvers import auto, command, model
+from ratchet.healing.solvers import auto, command, model, repair
 from ratchet.ports import Sandbox, Workspace
 from ratchet.records import Lesson
 from ratchet.sandbox.beneath import remove_tree
@@ -96,6 +96,26 @@ def job_on(
         limits=Limits(wall_s=30),
         note=(notes if notes is not None else []).append,
     )
+
+
+def test_a_patch_that_the_full_check_had_no_time_for_is_not_called_refused(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passing = {"key": "k", "files": {"calc.py": b"x = 1\n".hex()}, "marks": []}
+    asked: list[repair.SearchRequest] = []
+
+    def found(request: repair.SearchRequest, *_args: object, **_more: object) -> repair.SearchResult:
+        asked.append(request)
+        return repair.SearchResult(patches=(passing,), tried=3, found_at=2)
+
+    monkeypatch.setattr(repair, "search", found)
+    late = Verdict(passed=False, score=0.0, killed="cancel", reason="the check was cancelled")
+    job = job_on(workspace)
+    slow = replace(job, judge=lambda _: late, failure=replace(job.failure, duration_s=40.0))
+    solved = repair.Repair().solve(slow)
+    assert (solved.status, len(asked)) == ("gave_up", 1)
+    assert "the time was up before the full check could tell" in solved.reason
+    assert asked[0].seconds <= job.purse.seconds_left() * 0.75 + 1, "the check has time of its own"
 
 
 def asking(server: ModelServer, *, fast: bool = False) -> model.ModelSolver:

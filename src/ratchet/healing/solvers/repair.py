@@ -42,6 +42,8 @@ _GRACE_S = 5.0  # of the time that is left, what it takes to end, compare and ju
 # The search ends by itself so long before its limit, since what it is at may take seconds more on a busy machine.
 _ENDING_S, _ENDING_SHARE = 10.0, 0.05
 _LONGEST_S = 1_200.0
+_CHECKS, _CHECKS_SHARE = 3.0, 0.25  # for the full check: times its first run, of the time that is left at most
+_LATE = "a patch passes the tests here, and the time was up before the full check could tell: --budget-s gives more"
 _PROCESSES = 4  # each may use memory of its own
 _JUDGED = 4  # patches shown to the full check
 _ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
@@ -131,14 +133,15 @@ class Repair:
 
     def _solved(self, job: SolveJob) -> Solved:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
-        skip, spent = _skipped(job), tuple[str, ...]()
-        tried, used_s, refused = 0, 0.0, ""
+        skip = tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
+        tried, used_s, refused, spent = 0, 0.0, "", tuple[str, ...]()
         alike, before = list[bool](), (job.failure.signature, job.failure.reason)
         told = unreadable(job.failure, reading(untouched(job.workspace.view())))
         if told and not job.donors:
             return Solved(status="gave_up", reason=told)
         while True:
-            seconds = min(_LONGEST_S, job.purse.seconds_left() - _GRACE_S)
+            left = job.purse.seconds_left()
+            seconds = min(_LONGEST_S, left - max(_GRACE_S, min(_CHECKS * job.failure.duration_s, _CHECKS_SHARE * left)))
             if seconds <= 0 or 0 < self._cpu_s <= used_s or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
             cpu_s = max(0.0, self._cpu_s - used_s)
@@ -151,6 +154,8 @@ class Repair:
             judged, against = self._proposed(job, found)
             if judged is not None:
                 return replace(judged, candidates=judged.candidates + tried - found.tried)
+            if against and against[-1].killed == "cancel":
+                return Solved(status="gave_up", candidates=tried, reason=_LATE, hints=hints_of(found))
             skip = (*skip, *(str(patch.get("key")) for patch in found.patches[:_JUDGED]))
             spent = (*spent, *found.spent)
             reason = against[-1].reason if against else ""
@@ -330,11 +335,6 @@ def _classes(memo: Memo) -> list[Json]:
 
 def _share(value: Json) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _skipped(job: SolveJob) -> tuple[str, ...]:
-    """Patches of earlier attempts that did not hold."""
-    return tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
 
 
 def _read(ran: Ran) -> SearchResult:

@@ -120,6 +120,7 @@ class PatchGrounds:
         """One part of the doubt in words."""
         if name == "loose":
             loose = f"{self.alive} of {self.forms} other forms of these lines pass as well"
+            loose = loose if self.forms else "no other form of these lines could be tried, to tell how loose they are"
             return f"{loose} (write a test that tells them apart, and run again)"
         if name == "other":
             return self._rival()
