@@ -1,5 +1,5 @@
-"""What speaks for patches of which it is known whether they are right: what the sureness of a repair is fitted on and
-held to.
+"""Patches of which it is known whether they are right, with what speaks for them: the sureness of a repair is fitted on
+them and held to them.
 
 Three kinds of program, all by argument, none of which enters the project: functions with examples in their texts
 (https://github.com/TheAlgorithms/Python, or any folder of modules that need no other packages), with one or two faults

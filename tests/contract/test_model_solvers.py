@@ -21,7 +21,7 @@ from ratchet.healing.models.chain import Chain
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.solvers import auto, command, model, repair
 from ratchet.ports import Sandbox, Workspace
-from ratchet.records import Lesson
+from ratchet.records import Json, Lesson
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits
@@ -101,7 +101,7 @@ def job_on(
 def test_a_patch_that_the_full_check_had_no_time_for_is_not_called_refused(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    passing = {"key": "k", "files": {"calc.py": b"x = 1\n".hex()}, "marks": []}
+    passing: dict[str, Json] = {"key": "k", "files": {"calc.py": b"x = 1\n".hex()}, "marks": []}
     asked: list[repair.SearchRequest] = []
 
     def found(request: repair.SearchRequest, *_args: object, **_more: object) -> repair.SearchResult:

@@ -8,6 +8,7 @@ import pickle
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -202,7 +203,8 @@ def test_few_tests_are_enough_where_hardly_any_other_form_of_the_lines_passes() 
 
 @pytest.mark.parametrize("figure", ["alive", "turned", "raising", "strange"])
 def test_each_figure_that_speaks_against_a_patch_only_adds_to_the_doubt(figure: str) -> None:
-    doubts = [sum(replace(WELL, **{figure: count}).parts(["comparison"]).values()) for count in range(30)]
+    counted: list[dict[str, Any]] = [{figure: count} for count in range(30)]
+    doubts = [sum(replace(WELL, **each).parts(["comparison"]).values()) for each in counted]
     assert doubts == sorted(doubts)
     assert doubts[0] < 1 < doubts[-1]
     steps = [after - before for before, after in zip(doubts, doubts[1:], strict=False)]

@@ -95,7 +95,7 @@ class PatchGrounds:
             yield self._said(name, families)
 
     def parts(self, families: Sequence[str]) -> Mapping[str, float]:
-        """How much doubt is left, by what makes it: how few can tell, how many other forms fit, how much weight other
+        """Parts of the doubt that is left, by name: how few can tell, how many other forms fit, how much weight other
         patches have, how much wider it changes answers than the tests ask for, what is lost."""
         edits = sum(each not in _WHOLE for each in families)
         asked = self.failing / max(1, self.failing + self.passing)
