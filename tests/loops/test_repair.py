@@ -410,7 +410,8 @@ def test_a_table_of_what_tests_want_is_doubtful_and_the_rule_is_sure(
     factor = draw.randint(2, 9)
     rule, fault = f"a * {factor} - b", f"b * {factor} - a"
     right, old = (f"def f(a, b):\n    return {each}\n" for each in (rule, fault))
-    pairs = [tuple(draw.sample(range(11, 60), 2)) for _ in range(5)] + [(7, 7)]
+    drawn = draw.sample(range(11, 60), 16)
+    pairs = [*zip(drawn[:8], drawn[8:], strict=True)]
     asked = {(a, b): a * factor - b for a, b in pairs}
     failing = {(a, b): each for (a, b), each in asked.items() if a != b}
     tests = "".join(f"\n\ndef test_{at}():\n    assert f{k} == {v}\n" for at, (k, v) in enumerate(asked.items()))
