@@ -158,7 +158,7 @@ def _support(runtime: Runtime) -> None:
             runtime.record(
                 AGENT,
                 task=chance.choice(("answer ticket", "summarise thread", "draft reply")),
-                session=f"ticket-{chance.randint(1, 400)}",
+                session=f"ticket-{hour // 4 * 2 + chance.randint(1, 400) % 2}",
                 started_at=at + chance.random() * 3_000,
                 duration_s=round(chance.gammavariate(3, 1.2) + (25 if "Timeout" in error else 0), 2),
                 tokens=chance.randint(600, 4_000),

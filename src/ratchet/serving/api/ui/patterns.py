@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
 from ratchet.lessons.failing import BY, By
-from ratchet.records import Decided, text_in
+from ratchet.records import Decided, Outcome, text_in
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
@@ -44,6 +45,16 @@ _ORDERS: dict[str, Callable[[PatternRow], float | str]] = {
 }
 _DAY_S = 86_400.0
 _MUTES = {"1 day": _DAY_S, "1 week": 7 * _DAY_S, "30 days": 30 * _DAY_S}
+
+
+@dataclass(frozen=True, slots=True)
+class RecentSession:
+    """A session that a pattern failed in: its newest failure, and all of them by the name of their step."""
+
+    session: str
+    title: str
+    newest: Outcome
+    steps: list[tuple[str, list[Outcome]]]
 
 
 @router.get("/ui/patterns", dependencies=[READS])
@@ -115,7 +126,6 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         Drawn(label=day(at), parts={group: n}, below=tick)
         for (at, n, _), tick in zip(days, below([at for at, _, _ in days], step_s=_DAY_S), strict=True)
     ]
-    recent = [(session, list(steps)) for session, steps in groupby(detail.recent, key=lambda each: each.session)]
     return drawn(
         request,
         "pattern.html",
@@ -123,8 +133,7 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         held=detail.pattern,
         chart=stacked(columns, [group], "failures"),
         rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count, _ in days],
-        recent=recent,
-        titles={session: title_of(runtime.store, session) for session, _ in recent},
+        recent=_recent(runtime, detail.recent),
         events=runtime.timeline.of([detail.pattern.id])[-20:],
         mutes=_MUTES,
         here=here(request),
@@ -152,6 +161,19 @@ def together(pattern_id: str, request: Request, held: Shared) -> Response:
 def triage(pattern_id: str, given: Form, runtime: Operations) -> Response:
     """Decide about one pattern."""
     return back(f"/ui/patterns/{_decide(runtime, pattern_id, given)}")
+
+
+def _recent(runtime: Operations, failures: Sequence[Outcome]) -> list[RecentSession]:
+    """The newest failures by their session, newest first; steps of one name together."""
+    found = []
+    for session, each in groupby(failures, key=lambda one: one.session):
+        newest, *others = each
+        steps: dict[str, list[Outcome]] = {}
+        for one in (newest, *others):
+            name = (one.step.head or one.step.tool) if one.step else one.task or one.agent
+            steps.setdefault(name, []).append(one)
+        found.append(RecentSession(session, title_of(runtime.store, session), newest, list(steps.items())))
+    return found
 
 
 def _decide(runtime: Operations, pattern_id: str, given: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from ratchet import __version__
@@ -111,6 +111,7 @@ _SHAPES = {  # what says without colour how something stands
     "paused": "warn",
     "unmeasured": "warn",
     "racing": "warn",
+    "live": "live",
     "partly": "warn",
     "new": "warn",
 }
@@ -160,6 +161,20 @@ def _shown(value: object) -> object:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", redact(value))
+
+
+_HOLE = re.compile("&lt;([a-z]{2,5})&gt;")
+_QUOTED = re.compile("`([^`]+)`")
+
+
+def with_holes(text: str) -> Markup:
+    """A template as people read it: a soft ellipsis where its failures differ, which names what stands there."""
+    return Markup(_HOLE.sub(r'<i class="hole" title="\1">…</i>', str(escape(_shown(text)))))  # noqa: S704  (escaped)
+
+
+def with_code(text: str) -> Markup:
+    """Advice as people read it: what stands in backticks is code."""
+    return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(_shown(text)))))  # noqa: S704  (escaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,5 +370,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "bounds": bounds,
     "change": change,
     "in_short": _in_short,
+    "with_holes": with_holes,
+    "with_code": with_code,
     "one_line": lambda text, most=160: _cut(" ".join(str(text).split()), most),
 }

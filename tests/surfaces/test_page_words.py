@@ -1,0 +1,60 @@
+"""How pages word what is known: templates, advice, and what no record tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ratchet.runtime import Runtime
+
+pytest.importorskip("fastapi")
+
+from starlette.testclient import TestClient
+
+from ratchet.serving.api.app import create
+from ratchet.serving.api.serving import Serving
+
+HTML = {"accept": "text/html"}
+
+
+@pytest.fixture
+def runtime(home: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=home) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client(runtime: Runtime) -> TestClient:
+    return TestClient(create(runtime, Serving(workers=0)), base_url="http://localhost")
+
+
+def test_a_template_reads_without_its_placeholders_and_advice_with_its_commands_as_code(
+    runtime: Runtime, client: TestClient
+) -> None:
+    runtime.record("a", error="429 Too Many Requests: rate limit reached, try again in 2s")
+    lesson = runtime.lessons.add(when="429 Too Many Requests", do="run `make slow` & <b>wait</b> <num>", scope="global")
+    listed = client.get("/ui/patterns", headers=HTML).text
+    assert '<i class="hole" title="num">…</i> Too Many Requests' in listed
+    assert "&lt;num&gt; Too Many Requests: rate limit reached" in listed  # where it is no text of the page: in a name
+    said = client.get(f"/ui/lessons/{lesson.id}", headers=HTML).text
+    assert "run <code>make slow</code> &amp; &lt;b&gt;wait&lt;/b&gt; &lt;num&gt;" in said
+    assert "<b>wait" not in said
+
+
+def test_a_session_whose_records_name_no_tokens_has_no_price(runtime: Runtime, client: TestClient) -> None:
+    runtime.record("a", session="s-1", ok=True)
+    runtime.record("a", session="s-2", ok=True, tokens=900, cost_usd=0.5)
+    listed = client.get("/ui/sessions", headers=HTML).text
+    assert listed.count("0.00 USD") == 0
+    assert "0.50 USD" in listed
+
+
+def test_failures_of_one_step_in_one_session_stand_once_with_their_number(runtime: Runtime, client: TestClient) -> None:
+    for _ in range(3):
+        runtime.record("a", task="draft reply", session="s-1", error="disk is full")
+    (pattern,) = runtime.patterns()
+    page = client.get(f"/ui/patterns/{pattern.id}", headers=HTML).text
+    assert page.count(">draft reply</a>") == 1
+    assert "3 times" in page
