@@ -395,7 +395,7 @@ class Fields(TypedDict, total=False):
 def to_row(outcome: Outcome) -> Row:
     """The outcome as it is written: absent fields left out, nested records as dicts."""
     row: Row = {}
-    for name in _OUTCOME_FIELDS:
+    for name in names_of(Outcome):
         value = getattr(outcome, name)
         if value is None or value == "":
             continue
@@ -424,7 +424,6 @@ def _present(value: Failure | Step) -> dict[str, Json]:
     return {name: held for name, default in _DEFAULTS[type(value)] if (held := getattr(value, name)) != default}
 
 
-_OUTCOME_FIELDS = tuple(f.name for f in fields(Outcome))
 _DEFAULTS = {kind: [(f.name, f.default) for f in fields(kind)] for kind in (Failure, Step)}
 
 
