@@ -165,10 +165,10 @@ def test_a_click_leads_from_the_list_to_the_pattern_and_its_lesson(page: Any, si
     page.goto(site.address + "/ui/patterns")
     page.get_by_text("upstream branch").first.click()
     page.wait_for_url("**/ui/patterns/p*")
-    assert "upstream branch" in page.locator(".template").inner_text()
+    assert "upstream branch" in page.locator("h1.message").inner_text()
     page.get_by_text("git push --set-upstream origin topic").click()
     page.wait_for_url("**/ui/lessons/*")
-    assert "git push --set-upstream origin topic" in page.locator(".template").inner_text()
+    assert "git push --set-upstream origin topic" in page.locator("p.do").inner_text()
 
 
 def test_a_filter_narrows_the_list_without_a_reload(page: Any, site: Site) -> None:
