@@ -105,7 +105,7 @@ def test_a_bug_that_comes_back_is_known_to_pytest_to_hooks_and_to_the_next_run(b
     environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=bug.project, env=environ, capture_output=True, text=True, check=False)
     under = done.stdout
-    assert "arithmetic in `total` at shop.py: `-=` became `+=`" in under
+    assert "the wrong operator in `total` at shop.py: `-=` became `+=`" in under
 
     assert not _told(bug, ANOTHER_MESSAGE), "a hook waits until it has helped twice"
     second = bug.heal()

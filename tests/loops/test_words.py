@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -183,6 +184,24 @@ def test_an_example_in_the_words_is_a_check_where_no_model_is_and_where_one_writ
         first, _own = plan_of(ratchet(home, *only, server=server).stdout).steps
     assert first.do == "Take the discount off."
     assert "assert total([200], 10) == 180, total([200], 10)" in first.check[2]
+
+
+def test_an_example_in_a_follow_up_is_the_check_and_no_model_is_asked_for_a_plan(home: Path, shop: Path) -> None:
+    """Its value takes the place of another one that was wanted of the same call."""
+    plan = steps(("Take the discount off.", program(DISCOUNT)))
+    half = SHOP.replace("* discount / 100", "- discount / 2")
+    with ModelServer(plan, edit(*HALF), edit("", half)) as server:
+        asked = ("run", "discount off", "--in", str(shop), "--solver", "model")
+        episode = ratchet(home, *asked, server=server).stdout.split("--resume ")[1].split()[0]
+        wish = "It is half of it: total([200], 10) should be 195"
+        again = ratchet(home, "run", "--resume", episode, wish, "--apply", "--doubtful", server=server)
+        assert len(server.asked) == 3, "a plan and two edits"
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert "dropped  Take the discount off." in again.stdout
+    assert "only the examples were looked at: they fail now" in again.stdout
+    assert "discount off. Then the person said: It is half of it" in again.stdout, "a sentence ends before the next"
+    assert re.search(r"at most \d+ attempts?, [\d.]+ USD, \d+ (s|min)\n", again.stdout), again.stdout
+    assert (shop / "shop.py").read_text() == half
 
 
 def test_a_line_that_the_planner_was_shown_is_nothing_that_nobody_looks_at(home: Path, shop: Path) -> None:

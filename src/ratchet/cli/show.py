@@ -178,6 +178,11 @@ def seconds(value: float) -> str:
     return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
+def brief(duration_s: float) -> str:
+    """A duration, down to milliseconds."""
+    return f"{1000 * duration_s:.0f} ms" if duration_s < 1 else seconds(duration_s)
+
+
 def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     """Show a lesson whole, with those steps of its `evidence` that are kept."""
     from ratchet.lessons.backtest.telling import of_lesson

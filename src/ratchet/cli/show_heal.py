@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ratchet.cli.show import ago, console, number, plain, worked
+from ratchet.cli.show import ago, brief, console, number, plain, seconds, worked
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.comparison import ARMS, Compared, median_effort
@@ -244,7 +244,7 @@ def _head(out: Console, held: Episode) -> None:
     check = number(len(held.task.steps), "step") if held.task.steps else f"check `{check_text(held.task.check)}`"
     said = (
         f"  {check} in {held.task.folder}; solver {held.solver}; at most "
-        f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {budget.seconds:g} s"
+        f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {seconds(budget.seconds)}"
     )
     out.print(_asked(said, 400), style="dim", soft_wrap=True)
 
@@ -253,7 +253,7 @@ def _first(out: Console, verdict: Verdict) -> None:
     sign = ("  green    ", "green") if verdict.passed else ("  red      ", "red")
     line = Styled(*sign).append(plain("the check passes" if verdict.passed else verdict.reason, 160))
     about = "" if verdict.passed else f"{verdict.kind} {verdict.signature}, "
-    line.append(f"  ({about}{verdict.duration_s:.1f} s", "dim")
+    line.append(f"  ({about}{brief(verdict.duration_s)}", "dim")
     if verdict.python:
         line.append(", Python ", "dim").append(plain(verdict.python, 160))
     out.print(line.append(")", "dim"), soft_wrap=True)
@@ -285,5 +285,5 @@ def _shown(line: str) -> str:
     return "".join(c if c.isprintable() or c == "\t" else "?" for c in line.rstrip("\r"))[:200]
 
 
-def _costs(usd: float, seconds: float) -> str:
-    return f"{usd:.2f} USD, {seconds:.1f} s"
+def _costs(usd: float, duration_s: float) -> str:
+    return f"{usd:.2f} USD, {brief(duration_s)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli.show import ago, console, line, plain, seconds
+from ratchet.cli.show import ago, brief, console, line, plain
 from ratchet.cli.terminal import Styled
 from ratchet.improving.trials.trials import OPEN
 from ratchet.improving.trials.words import first_look, old_values
@@ -106,11 +106,6 @@ def _arm(name: str, arm: Arm) -> None:
     if arm.score is not None:
         line.append(f", score {arm.score:.2f}")
     out.print(line)
-
-
-def brief(duration_s: float) -> str:
-    """A duration, down to milliseconds."""
-    return f"{1000 * duration_s:.0f} ms" if duration_s < 1 else seconds(duration_s)
 
 
 def _evidence(name: str, value: float, threshold: float, style: str) -> None:

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.repair import files_of, place_of, remembered, shuffled
+from ratchet.healing.solvers.faults import cause_of, place_of
+from ratchet.healing.solvers.repair import files_of, remembered, shuffled
 from ratchet.healing.solvers.repairing import child, waiting
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of
@@ -159,6 +160,18 @@ def test_a_signature_turned_round_is_possible_but_doubted_and_arguments_of_a_cal
 
 def test_there_are_at_least_as_many_families_as_the_field_knows() -> None:
     assert len(FAMILIES) >= 23
+
+
+def test_a_person_reads_the_fault_and_not_the_name_of_its_family() -> None:
+    """Families of other versions, and forged ones, are said in words, too."""
+    for family in [*FAMILIES, "donated", "rewriting", "some_family"]:
+        cause = cause_of([{"path": "a.py", "line": "1", "family": family}], {})
+        fault = cause.removesuffix(" at a.py:1")
+        assert fault != cause, cause
+        assert len(fault.split()) > 1, cause
+        assert family not in (fault, fault.split(" ", 1)[1]), cause
+        assert "_" not in fault, cause
+    assert len({each.fault for each in FAMILIES.values()}) == len(FAMILIES)
 
 
 def test_the_line_that_only_failing_tests_run_is_the_most_suspect() -> None:

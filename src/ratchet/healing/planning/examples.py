@@ -59,6 +59,25 @@ def examples(words: str, modules: Mapping[str, ast.Module]) -> Sequence[WordExam
     return [*_examples(words[:_MOST_WORDS], homes)][:MOST_EXAMPLES]
 
 
+def asks_otherwise(one: str, other: str) -> bool:
+    """Tell whether two checks, as a person writes them, are examples of the same call that want different values."""
+    call = _call_of(one)
+    return bool(call) and call == _call_of(other) and one != other
+
+
+def _call_of(check: str) -> str:
+    """The call that an example's program tries, "" for any other command."""
+    try:
+        words = shlex.split(check)
+        last = ast.parse(words[2]).body[-1] if len(words) == 3 and words[1] == "-c" else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError, IndexError):
+        return ""
+    if isinstance(last, ast.Assert) and isinstance(last.msg, ast.Call):
+        return ast.unparse(last.msg)
+    tried = last.body[0] if isinstance(last, ast.Try) else None
+    return ast.unparse(tried.value) if isinstance(tried, ast.Assign) else ""
+
+
 def _examples(words: str, homes: Mapping[str, str]) -> Iterator[WordExample]:
     calls: list[tuple[int, int]] = []
     for begun in _CALL.finditer(words):

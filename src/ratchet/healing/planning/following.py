@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 
 from ratchet.errors import Refused
 from ratchet.healing import rows as episodes
@@ -50,7 +51,9 @@ def begin(store: Store, held: Episode, words: str, budget: Budget, *, episode_id
     """Take up an episode again with what a person says: from its best files, with a budget of its own."""
     task = held.task
     steps = task.steps or (PlanStep(do=task.instruction or "Make the check pass.", check=task.check),)
-    said = replace(task, steps=steps, instruction=f"{task.instruction}\n\nThen the person said: {words}".strip())
+    before = task.instruction.rstrip()
+    before += "." if before and before[-1] not in ".!?:" else ""  # where it is shown on one line
+    said = replace(task, steps=steps, instruction=f"{before}\n\nThen the person said: {words}".strip())
     if held.applied == "apply":  # its files are the project's now
         said = replace(said, id=episodes.task_id_of(task.folder, (), said.instruction))
         named = {"solver": held.solver, "asked": held.asked, "wish": words, "episode_id": episode_id}
@@ -72,7 +75,7 @@ def begin(store: Store, held: Episode, words: str, budget: Budget, *, episode_id
             budget,
             attempts=budget.attempts,
             usd=held.cost_usd + budget.usd,
-            seconds=held.duration_s + budget.seconds,
+            seconds=ceil(held.duration_s + budget.seconds),
         ),
     )
     return replace(again, attempts=held.attempts)

@@ -17,7 +17,7 @@ from ratchet.healing.judges.protection import graders, is_test
 from ratchet.healing.judges.verdicts import ran_nothing
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.quoting import output_excerpt, quoted
-from ratchet.healing.planning.examples import examples
+from ratchet.healing.planning.examples import asks_otherwise, examples
 from ratchet.healing.planning.plan import MOST_STEPS, TaskPlan, check_text
 from ratchet.healing.planning.planner import Planner, PlannerAnswer, PlannerGround, ProposedPlan
 from ratchet.healing.planning.steps import for_step
@@ -46,6 +46,7 @@ _OWN_FAULT = re.compile(
 _FRAME = re.compile(r'^  File "([^"\n]{1,400})", line \d', re.MULTILINE)
 _NO_MODULE = re.compile(r"No module named '([A-Za-z_][\w.]{0,200})'")
 _FILE = re.compile(r"(?!/|\.\./)[\w@%+./-]{1,200}\.\w{1,8}")
+_BY_EXAMPLE = "they fail now, so no model was asked for a plan"
 KEEP_PASSING = "What passed before still passes."
 _FOLLOWING = (
     "These steps stay: write none of them again. Where the person takes one back, or wants what its check forbids, put "
@@ -109,20 +110,31 @@ class Planning:
 
     def made(self) -> TaskPlan:
         """A plan by the planner; where it comes to nothing, by examples in the words, else by the project's own check.
+        What follows a plan goes by its examples at once: they are the person's own checks, and need no answer of a
+        model, which may take minutes.
 
         Raises Refused, with the remedy, where there is nothing to go by.
         """
         if self._ground.planner is None:
             return self._by_examples(self._ground.lacking) or self._by_own_check(self._ground.lacking)
+        if self._episode.task.steps and (exemplified := self._by_examples(_BY_EXAMPLE)) is not None:
+            return exemplified
         plan, problem = self._asked(self._ground.planner)
         return plan or self._by_own_check(problem)
 
     def _by_examples(self, why: str) -> TaskPlan | None:
-        """A step for each example in the words that does not hold now."""
+        """A step for each example in the words that does not hold now, in the place of earlier ones that want another
+        value of the same call."""
         steps = self._exemplified(self._episode.wish)
         if not steps:
             return None
-        found = self._changed(steps, ())
+        wanted = [check_text(each.check) for each in steps]
+        drop = [
+            n
+            for n, each in enumerate(self._seen.before, 1)
+            if any(asks_otherwise(check_text(each.check), text) for text in wanted)
+        ]
+        found = self._changed(steps, drop)
         beyond = f"Of the words only the examples were looked at: {why}. {self._unclear()}"
         return self._with_own(replace(found, beyond=beyond.strip()))
 

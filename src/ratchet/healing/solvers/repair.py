@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -14,6 +13,7 @@ from ratchet.healing.episode import Memo, Verdict
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.grading import INSIDE
 from ratchet.healing.judges.readers import untouched
+from ratchet.healing.solvers.faults import cause_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.repairing.templates import FAMILIES
@@ -413,15 +413,14 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
 
 
 def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
-    marks, contents = [each for each in _list(patch.get("marks")) if isinstance(each, dict)], files_of(patch)
-    where = ", ".join(dict.fromkeys(place_of(mark, contents) for mark in marks))
+    marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
     doubt = doubts(found, patch)
     more = found.tried - found.found_at
     also = f"; of {more} more, tried for a choice, {others} passed, too" if more else ""
     found_at, before = f"candidate {patch.get('found_at')} passed", "the edit that fixed this failure before"
     return Solved(
         status="proposed",
-        cause=f"{' and '.join(dict.fromkeys(str(m.get('family')).replace('_', ' ') for m in marks))} {where}",
+        cause=cause_of(marks, files_of(patch)),
         fix="; ".join(map(_told, marks)),
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
@@ -430,24 +429,6 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         note=(before if patch.get("exact") is True else found_at) + also,
         memo=note_of(patch),
     )
-
-
-def place_of(mark: Mapping[str, Json], contents: Mapping[str, bytes]) -> str:
-    """Name where an edit is, by its function, too: lines move. `contents` are the files with it."""
-    path, told = str(mark.get("path")), str(mark.get("line"))
-    line = int(told) if told.isdecimal() else 0
-    at = f"at {path}:{line}" if line else f"in {path}"
-    try:
-        tree = ast.parse(contents.get(path, b""))
-    except (SyntaxError, ValueError, RecursionError):
-        return at
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    innermost = max(around, key=lambda node: node.lineno, default=None)
-    return f"in `{innermost.name}` {at}" if innermost else at
 
 
 def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:

@@ -24,6 +24,8 @@ class TestsExpect:
     values: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     """Values that are text, as they are."""
+    fields: tuple[str, ...] = ()
+    """Keys of mappings and names of arguments in the tests' files that have a value other than a text."""
 
 
 def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
@@ -31,7 +33,8 @@ def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
     raised: dict[tuple[str, str], None] = {}
     values: dict[str, None] = {}
     texts: dict[str, None] = {}
-    for function in _functions(failing, root):
+    trees: dict[str, ast.Module | None] = {}
+    for function in _functions(failing, root, trees):
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and _name(node.func) in _RAISING and node.args:
                 raised.setdefault((ast.unparse(node.args[0]), _message(node)))
@@ -40,11 +43,25 @@ def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
                     texts.setdefault(value.value)
                 if len(source := ast.unparse(value)) <= _LONGEST and _is_constant(value):
                     values.setdefault(source)
-    return TestsExpect(tuple(raised), tuple(values), tuple(texts))
+    given = (each for tree in trees.values() if tree is not None for node in ast.walk(tree) for each in _fields(node))
+    return TestsExpect(tuple(raised), tuple(values), tuple(texts), tuple(dict.fromkeys(given)))
 
 
-def _functions(failing: Iterable[str], root: str) -> Iterator[ast.AST]:
-    trees: dict[str, ast.Module | None] = {}
+def _fields(node: ast.AST) -> Iterator[str]:
+    """The keys of a mapping, or the names of a call's arguments, without those of texts."""
+    pairs: list[tuple[object, ast.expr]] = []
+    if isinstance(node, ast.Dict):
+        pairs = [(each.value, value) for each, value in zip(node.keys, node.values, strict=True)
+                 if isinstance(each, ast.Constant)]  # fmt: skip
+    elif isinstance(node, ast.Call):
+        pairs = [(each.arg, each.value) for each in node.keywords]
+    for name, value in pairs:
+        if isinstance(name, str) and not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+            yield name
+
+
+def _functions(failing: Iterable[str], root: str, trees: dict[str, ast.Module | None]) -> Iterator[ast.AST]:
+    """The functions of these tests; the files that were read for them are added to `trees`."""
     for name in failing:
         path, *parts = name.split("[")[0].split("::")
         if path not in trees:

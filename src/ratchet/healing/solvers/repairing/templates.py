@@ -4,83 +4,98 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from . import calls, conditions, guards, handing, insertions, patterns, statements, terms, texts, values, wrapping
 from .program import FUNCTIONS, Program, SourceEdit, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
 
-FAMILIES: Mapping[str, Template] = {
-    "comparison": conditions.comparison,
-    "bound": conditions.bound,
-    "arithmetic": conditions.arithmetic,
-    "boolean": conditions.boolean,
-    "negation": conditions.negation,
-    "guard": conditions.guard,
-    "nothing": guards.nothing,
-    "otherwise": guards.otherwise,
-    "typed": guards.typed,
-    "lenient": guards.lenient,
-    "expected": guards.expected,
-    "extension": conditions.extension,
-    "extreme": conditions.extreme,
-    "relation": conditions.relation,
-    "reduction": conditions.reduction,
-    "replacement": conditions.replacement,
-    "off_by_one": values.off_by_one,
-    "constant": values.constant,
-    "text_piece": texts.text_piece,
-    "pattern_piece": patterns.pattern_piece,
-    "wanted_text": patterns.wanted_text,
-    "variable": values.variable,
-    "named": terms.named,
-    "scaling": terms.scaling,
-    "term": terms.term,
-    "crossing": terms.crossing,
-    "recursion": terms.recursion,
-    "operand_swap": values.operand_swap,
-    "operand_drop": values.operand_drop,
-    "addition": values.addition,
-    "operand_add": values.operand_add,
-    "bounded": wrapping.bounded,
-    "wrap": wrapping.wrap,
-    "dress": wrapping.dress,
-    "unwrap": wrapping.unwrap,
-    "returned": values.returned,
-    "returned_name": values.returned_name,
-    "initial": values.initial,
-    "argument_swap": calls.argument_swap,
-    "parameter_swap": calls.parameter_swap,
-    "argument_count": calls.argument_count,
-    "attribute": calls.attribute,
-    "builtin": calls.builtin,
-    "index": calls.index,
-    "bounds": calls.bounds,
-    "part": calls.part,
-    "iteration": calls.iteration,
-    "reuse": calls.reuse,
-    "default": calls.default,
-    "passing_on": handing.passing_on,
-    "items": handing.items,
-    "held": handing.held,
-    "copied": handing.copied,
-    "deletion": statements.deletion,
-    "motion": statements.motion,
-    "growing": insertions.growing,
-    "setting": insertions.setting,
-    "stepping": insertions.stepping,
-    "leaving": insertions.leaving,
-    "guarding": insertions.guarding,
-    "repeating": insertions.repeating,
-    "noting": insertions.noting,
-    "fields": insertions.fields,
-    "form": statements.form,
-    "yielding": statements.yielding,
-    "heading": statements.heading,
-    "used": statements.used,
-    "scope": statements.scope,
-    "caught": statements.caught,
+
+class Family(NamedTuple):
+    """A sort of edit: the template that makes its edits, and the fault that one of them mends, for people."""
+
+    template: Template
+    fault: str
+
+
+FAMILIES: Mapping[str, Family] = {
+    "comparison": Family(conditions.comparison, "the wrong comparison operator"),
+    "bound": Family(conditions.bound, "a comparison with the wrong bound"),
+    "arithmetic": Family(conditions.arithmetic, "the wrong operator"),
+    "boolean": Family(conditions.boolean, "`and` and `or` mixed up"),
+    "negation": Family(conditions.negation, "a condition the wrong way round"),
+    "guard": Family(conditions.guard, "a missing check of a value before its use"),
+    "nothing": Family(guards.nothing, "None mixed up with empty or zero"),
+    "otherwise": Family(guards.otherwise, "a missing fallback value"),
+    "typed": Family(guards.typed, "a missing check of a type"),
+    "lenient": Family(guards.lenient, "an attribute that may be missing"),
+    "expected": Family(guards.expected, "a case that is not handled as its test expects"),
+    "extension": Family(conditions.extension, "a missing case in a condition"),
+    "extreme": Family(conditions.extreme, "a missing edge case in a condition"),
+    "relation": Family(conditions.relation, "a missing comparison in a condition"),
+    "reduction": Family(conditions.reduction, "a condition with a part too many"),
+    "replacement": Family(conditions.replacement, "the wrong condition"),
+    "off_by_one": Family(values.off_by_one, "a value that is one too high or too low"),
+    "constant": Family(values.constant, "the wrong constant"),
+    "text_piece": Family(texts.text_piece, "a wrong character in a text"),
+    "pattern_piece": Family(patterns.pattern_piece, "a mistake in a regular expression"),
+    "wanted_text": Family(patterns.wanted_text, "another text or number than the test expects"),
+    "variable": Family(values.variable, "the wrong variable"),
+    "named": Family(terms.named, "a constant in place of a variable"),
+    "scaling": Family(terms.scaling, "a missing factor or remainder"),
+    "term": Family(terms.term, "a missing part of a calculation"),
+    "sibling": Family(terms.sibling, "a missing part that the same object holds"),
+    "crossing": Family(terms.crossing, "two variables mixed up"),
+    "recursion": Family(terms.recursion, "a missing recursive call"),
+    "operand_swap": Family(values.operand_swap, "two operands in the wrong order"),
+    "operand_drop": Family(values.operand_drop, "an operand too many"),
+    "addition": Family(values.addition, "a missing summand"),
+    "operand_add": Family(values.operand_add, "a missing operand"),
+    "bounded": Family(wrapping.bounded, "a missing lower bound"),
+    "wrap": Family(wrapping.wrap, "a missing call around a value"),
+    "dress": Family(wrapping.dress, "a value in the wrong form"),
+    "unwrap": Family(wrapping.unwrap, "a call too many around a value"),
+    "returned": Family(values.returned, "the wrong value returned"),
+    "returned_name": Family(values.returned_name, "a value returned in the wrong form"),
+    "initial": Family(values.initial, "the wrong initial value"),
+    "argument_swap": Family(calls.argument_swap, "two arguments in the wrong order"),
+    "parameter_swap": Family(calls.parameter_swap, "two parameters in the wrong order"),
+    "argument_count": Family(calls.argument_count, "the wrong number of arguments"),
+    "attribute": Family(calls.attribute, "the wrong attribute or method"),
+    "builtin": Family(calls.builtin, "the wrong built-in function"),
+    "index": Family(calls.index, "the wrong index"),
+    "bounds": Family(calls.bounds, "the wrong bounds of a slice"),
+    "part": Family(calls.part, "a whole sequence in place of a part of it"),
+    "iteration": Family(calls.iteration, "a loop over the wrong values"),
+    "reuse": Family(calls.reuse, "the wrong expression"),
+    "default": Family(calls.default, "a default value that all calls share"),
+    "passing_on": Family(handing.passing_on, "an argument that is not passed on"),
+    "items": Family(handing.items, "a collection in place of its items"),
+    "held": Family(handing.held, "an argument that is not converted first"),
+    "copied": Family(handing.copied, "a shared value that is not copied"),
+    "deletion": Family(statements.deletion, "a statement too many"),
+    "motion": Family(statements.motion, "a statement in the wrong place"),
+    "growing": Family(insertions.growing, "a collection that is not updated"),
+    "setting": Family(insertions.setting, "a variable that is not set"),
+    "stepping": Family(insertions.stepping, "a counter that is not updated"),
+    "leaving": Family(insertions.leaving, "a missing way out of a loop or a function"),
+    "guarding": Family(insertions.guarding, "a special case that is not handled first"),
+    "repeating": Family(insertions.repeating, "a missing statement"),
+    "noting": Family(insertions.noting, "a value that is looked up but never stored"),
+    "fields": Family(insertions.fields, "an attribute that is not set"),
+    "form": Family(statements.form, "`=` and `+=` mixed up"),
+    "yielding": Family(statements.yielding, "`yield` and `return` mixed up"),
+    "heading": Family(statements.heading, "the wrong keyword at the head of a statement"),
+    "used": Family(statements.used, "a result that is not used"),
+    "scope": Family(statements.scope, "a name of the wrong scope"),
+    "caught": Family(statements.caught, "the wrong exception"),
 }
+_ELSEWHERE: Mapping[str, str] = {
+    "donated": "a difference from the donor",
+    "rewriting": "lines that had to be written anew",
+}
+"""Faults that no template mends."""
 _EDITS_A_FILE = 60_000
 """Where all edits of a file are asked for: so many, from its top."""
 
@@ -88,6 +103,12 @@ _EDITS_A_FILE = 60_000
 Span = tuple[int, int]
 """First and last of the lines that speak for an edit."""
 Seen = set[tuple[int, int, str, str]]
+
+
+def fault_of(family: str) -> str:
+    """The fault that an edit of a family mends, as a phrase for people."""
+    held = FAMILIES.get(family)
+    return held.fault if held is not None else _ELSEWHERE.get(family, "a fault")
 
 
 def edits(program: Program, wanted: Callable[[Span], bool]) -> Iterator[SourceEdit]:
@@ -113,7 +134,7 @@ def sites(program: Program) -> Iterator[tuple[ast.AST, Span]]:
 def edits_at(program: Program, node: ast.AST, lines: Span, seen: Seen) -> Iterator[SourceEdit]:
     """The edits at one node but those `seen`, to which they are added."""
     site = _site(program, node)
-    for family, template in FAMILIES.items():
+    for family, (template, _) in FAMILIES.items():
         if family != "text_piece" and program.within_format(node):
             continue
         for start, end, text, weight in template(program, node):

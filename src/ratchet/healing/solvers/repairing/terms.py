@@ -12,6 +12,8 @@ from .program import FUNCTIONS, Program
 _NUMBERS = frozenset({"int", "float"})
 _LONGEST = 40  # characters of an expression that is used as part of another
 _MOST = 12
+_RARE = 0.01  # a family of few edits would come first: this puts it behind the likely ones
+_COMBINED = (("{0} * {1}", 1.0), ("{0} + {1}", 0.5), ("{0} - {1}", 0.5), ("{0} / {1}", 0.2))
 
 
 def named(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -61,6 +63,40 @@ def term(p: Program, node: ast.AST) -> Iterator[Piece]:
             yield *p.span(node), in_place(p, node, f"{text} % {other}"), 2.0
         for form, weight in (("{0} + {1}", 1.0), ("{0} - {1}", 1.0), ("{1} - {0}", 0.3)):
             yield *p.span(node), in_place(p, node, form.format(text, other)), weight
+
+
+def sibling(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing part that the same object holds: `x["a"] * x["b"]`, `x.a - x.b`, by what the failing tests give, or
+    the program reads of that variable elsewhere."""
+    of, mine = _member(node)
+    if not mine or not isinstance(node, ast.expr) or not is_value(p, node):
+        return
+    text, key = p.seg(node), f".{mine}"
+    if not isinstance(node, ast.Attribute):
+        key = p.seg(node.slice if isinstance(node, ast.Subscript) else node.args[0])  # type: ignore[attr-defined]
+    read = [field for each in p.nodes for owner, field in [_member(each)] if type(each) is type(node) and owner == of]
+    for other in [*dict.fromkeys([*p.expected.fields, *read])][:_MOST]:
+        if other in ("", mine) or (key[0] == "." and not other.isidentifier()):
+            continue
+        its = key.replace(mine, other)
+        forms = [(form, text.replace(key, its), weight) for form, weight in _COMBINED]
+        if isinstance(node, ast.Subscript):  # not every one of them need hold it
+            forms.append(("{0} * {1}", f"{of}.get({its}, 1)", 0.3))
+        for form, part, weight in forms:
+            yield *p.span(node), in_place(p, node, form.format(text, part)), _RARE * weight
+
+
+def _member(node: ast.AST) -> tuple[str, str]:
+    """The variable and the name of what is read of it: `x.a`, `x["a"]`, `x.get("a", 0)`; "" for anything else."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=of), attr=field, ctx=ast.Load()):
+            return of, field
+        case ast.Subscript(value=ast.Name(id=of), slice=ast.Constant(value=str(field)), ctx=ast.Load()):
+            return of, field
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=of), attr="get"), args=[ast.Constant(value=str(field)), *_]):
+            return of, field
+        case _:
+            return "", ""
 
 
 def crossing(p: Program, node: ast.AST) -> Iterator[Piece]:
