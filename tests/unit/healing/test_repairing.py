@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,29 @@ def test_a_signature_turned_round_is_possible_but_doubted_and_arguments_of_a_cal
 
 def test_there_are_at_least_as_many_families_as_the_field_knows() -> None:
     assert len(FAMILIES) >= 23
+
+
+def test_a_part_that_the_same_object_holds_is_thought_of_where_a_test_or_its_class_names_it() -> None:
+    text = (
+        "class Line:\n    name: str\n    price: int\n    count: int\n\n\n"
+        "def total(lines, other, name):\n"
+        "    return [each.price for each in lines], [each['price'] for each in lines], lines.get('price', 0) - 1\n"
+    )
+    program = Program("p.py", text.encode())
+    program.expected = replace(program.expected, fields=("quantity",))
+    found = {each.text for each in edits(program, lambda _lines: True) if each.family == "sibling"}
+    assert {"each.price * each.count", "each.price - each.quantity", "each['price'] * each['quantity']"} <= found
+    assert {"each['price'] * each.get('quantity', 1)", "(lines.get('price', 0) * lines.get('quantity', 0))"} <= found
+    assert not [each for each in found if "name" in each], "texts are no parts of a sum"
+    assert not [each for each in edits(Program("q.py", SOURCE), lambda _lines: True) if each.family == "sibling"]
+
+
+def test_what_a_test_gives_beside_texts_are_fields(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "LINES = [{'name': 'pen', 'price': 2}]\n\n\n"
+        "def test_a():\n    assert total(LINES, Line(count=3, kind='x')) == 6\n"
+    )
+    assert expected_of(["test_a.py::test_a"], str(tmp_path)).fields == ("price", "count")
 
 
 def test_a_person_reads_the_fault_and_not_the_name_of_its_family() -> None:

@@ -66,16 +66,15 @@ def term(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def sibling(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A missing part that the same object holds: `x["a"] * x["b"]`, `x.a - x.b`, by what the failing tests give, or
-    the program reads of that variable elsewhere."""
+    """A missing part that the same object holds: `x["a"] * x["b"]`, `x.a - x.b`. Which it may hold, the failing tests
+    say, and the class that declares it."""
     of, mine = _member(node)
-    if not mine or not isinstance(node, ast.expr) or not is_value(p, node):
+    if of not in p.locals_of(node) or not isinstance(node, ast.expr) or not is_value(p, node):
         return
     text, key = p.seg(node), f".{mine}"
     if not isinstance(node, ast.Attribute):
         key = p.seg(node.slice if isinstance(node, ast.Subscript) else node.args[0])  # type: ignore[attr-defined]
-    read = [field for each in p.nodes for owner, field in [_member(each)] if type(each) is type(node) and owner == of]
-    for other in [*dict.fromkeys([*p.expected.fields, *read])][:_MOST]:
+    for other in [*dict.fromkeys([*p.expected.fields, *_declared_beside(p, mine)])][:_MOST]:
         if other in ("", mine) or (key[0] == "." and not other.isidentifier()):
             continue
         its = key.replace(mine, other)
@@ -84,6 +83,15 @@ def sibling(p: Program, node: ast.AST) -> Iterator[Piece]:
             forms.append(("{0} * {1}", f"{of}.get({its}, 1)", 0.3))
         for form, part, weight in forms:
             yield *p.span(node), in_place(p, node, form.format(text, part)), _RARE * weight
+
+
+def _declared_beside(p: Program, field: str) -> Iterator[str]:
+    """The fields of classes that declare this one, too, but texts."""
+    for each in p.nodes:
+        if isinstance(each, ast.ClassDef):
+            held = [one for one in each.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+            if any(p.seg(one.target) == field for one in held):
+                yield from (p.seg(one.target) for one in held if p.seg(one.annotation) != "str")
 
 
 def _member(node: ast.AST) -> tuple[str, str]:
