@@ -6,6 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -145,6 +146,7 @@ def test_an_episode_s_page_shows_no_secret_of_its_task_and_acts_on_nothing(runti
     held = episodes.begin(runtime.store, task, Budget(), seed=0, solver=f"command:mend {key}")
     diff = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-token = '{key}'\n+{HOSTILE} password={word}\n"
     made = Attempt(episode=held.id, n=1, status="failed", cause=asked, fix=asked, reason=asked, diff=diff)
+    made = replace(made, standing="doubtful", evidence=asked)
     episodes.keep(runtime.store, made, "failed")
     episodes.write(runtime.store, held, "ended", reason=f"{'x' * 130} {key}")
     client = browser(runtime)
@@ -156,6 +158,22 @@ def test_an_episode_s_page_shows_no_secret_of_its_task_and_acts_on_nothing(runti
         assert "<script>alert" not in page.text
         assert "<img src=x" not in page.text
     assert "[redacted:password]" in client.get(f"/ui/episodes/{held.id}", headers=HTML).text
+
+
+def test_a_doubtful_result_is_shown_with_its_doubt_and_what_to_do(runtime: Runtime) -> None:
+    task = Task(id="t", check=("pytest",), folder="/srv")
+    held = episodes.begin(runtime.store, task, Budget(), seed=0, solver="repair")
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+    made = Attempt(
+        episode=held.id, n=1, status="passed", diff=diff, standing="doubtful", evidence="only 1 test can tell"
+    )
+    episodes.keep(runtime.store, made, "passed")
+    episodes.write(runtime.store, held, "ended", status="passed", diff=diff)
+    page = browser(runtime).get(f"/ui/episodes/{held.id}", headers=HTML).text
+    assert "doubtful: only 1 test can tell" in page
+    assert "may do so by chance" in page
+    assert f"<code>ratchet run --resume {held.id} --apply</code>" in page
+    assert "NAME(1, 2) should be 3" in page
 
 
 def test_one_of_a_kind_is_told_in_the_singular(runtime: Runtime) -> None:

@@ -12,6 +12,7 @@ from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.planning.plan import TaskPlan, check_text
+from ratchet.healing.report import BY_CHANCE, next_steps
 from ratchet.healing.sibling_checks import SiblingPatch
 from ratchet.healing.skilled import changed_files
 
@@ -101,11 +102,11 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
         if held.applied:
             out.print(Styled("  result: ").append(plain(_landed(held), 400), "default"), soft_wrap=True)
         else:
-            out.print(
-                f"  Nothing in your project changed. Next: ratchet run --resume {held.id} --apply", soft_wrap=True
-            )
-            if held.task.steps:
-                out.print(f'  Something is still wrong? ratchet run --resume {held.id} "what it is"', soft_wrap=True)
+            first, *more = (f"{asks} {command}" for asks, command in next_steps(held))
+            lead = f"Nothing in your project changed. {first}"
+            lines = [f"Nothing in your project changed. {BY_CHANCE}", first] if held.is_doubtful else [lead]
+            for line in (*lines, *more):
+                out.print(f"  {line}", soft_wrap=True)
     elif held.status == "planned":
         out.print(f"  To carry it out: ratchet run --resume {held.id}", soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):

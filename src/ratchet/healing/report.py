@@ -17,6 +17,8 @@ _HEADS = {
     "flaky": "Nothing is broken: the tests are flaky",
 }
 _DIFF_CHARS = 20_000
+BY_CHANCE = "It passes its check, and may do so by chance: read the change before you take it."
+"""Of a doubtful result."""
 
 
 def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
@@ -35,6 +37,16 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def next_steps(episode: Episode) -> Sequence[tuple[str, str]]:
+    """The commands that take a result that passed, or go on from it, each with the question that it answers."""
+    resumed = f"ratchet run --resume {episode.id}"
+    if episode.is_doubtful:
+        wrong = "Is it wrong? Say what one call should give:"
+        return ("Is it right?", f"{resumed} --apply"), (wrong, f'{resumed} "NAME(1, 2) should be 3"')
+    more = [("Something is still wrong?", f'{resumed} "what it is"')] if episode.task.steps else []
+    return ("Next:", f"{resumed} --apply"), *more
+
+
 def _ended(episode: Episode) -> str:
     return "doubtful" if episode.is_doubtful else episode.status
 
@@ -50,6 +62,8 @@ def _change(attempt: Attempt) -> str:
     said = [f"- {name}: {_code(text)}" for name, text in told if text]
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
+    if attempt.standing == "doubtful":
+        said.append(f"\n{BY_CHANCE}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])
 
 

@@ -187,7 +187,10 @@ def test_each_edit_of_a_patch_needs_tests_of_its_own() -> None:
 
 def test_calls_and_examples_tell_as_tests_do() -> None:
     one = replace(WELL, failing=1, passing=0)
-    assert any("only 1 test, call or example can tell (write" in each for each in one.doubts(["comparison"]))
+    assert any(
+        "only 1 test, call or example can tell, so it may pass by chance (write" in each
+        for each in one.doubts(["comparison"])
+    )
     assert not [*replace(one, cases=4).doubts(["comparison"])]
     assert not [*replace(one, shown=4).doubts(["comparison"])]
     assert any("2 examples" in each for each in replace(one, cases=9, broken=2).doubts(["comparison"]))

@@ -82,6 +82,8 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     assert "**sure**: `3 tests`" in said
     doubtful = markdown(replace(held, attempts=(replace(last, standing="doubtful"),)))
     assert "# Healed, but doubtful" in doubtful
+    assert "may do so by chance: read the change" in doubtful
+    assert "by chance" not in said
     assert "`t.py::x` failed in 1 of 4 runs" in said
     assert "\n````\n+```\n+# x\n````" in said
 
@@ -98,5 +100,15 @@ def test_the_last_headline_says_that_a_change_is_doubtful_and_who_made_it(capsys
     said = capsys.readouterr().out
     assert "passed, but doubtful, after 1 attempt" in said
     assert "(repair, 0.00 USD" in said
+    assert "may do so by chance: read the change before you take it" in said
+    assert "Is it right? ratchet run --resume e1 --apply" in said
+    assert 'ratchet run --resume e1 "NAME(1, 2) should be 3"' in said
     show_heal.episode(replace(held, attempts=(replace(last, standing="sure"),)))
-    assert "\npassed after 1 attempt" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "\npassed after 1 attempt" in said
+    assert "Nothing in your project changed. Next: ratchet run --resume e1 --apply" in said
+    long = replace(held, budget=Budget(seconds=1924.93), attempts=(replace(last, duration_s=1924.93),))
+    show_heal.episode(long)
+    said = capsys.readouterr().out
+    assert "1924" not in said
+    assert "32 min" in said

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import shlex
 
 import pytest
 
 from ratchet.healing.models.prose import until_it_circled
-from ratchet.healing.planning.examples import examples
+from ratchet.healing.planning.examples import asks_otherwise, examples
 
 MODULES = {
     "shop": ast.parse("def total(prices, discount=0): ...\nclass Cart: ..."),
@@ -63,6 +64,16 @@ def test_what_a_call_is_to_come_to_stands_behind_it(words: str, asserted: list[s
 )
 def test_a_sentence_that_leaves_open_what_is_wanted_makes_no_check(words: str) -> None:
     assert [each.check for each in examples(words, MODULES)] == [()]
+
+
+def test_two_examples_of_one_call_that_want_different_values_contradict_one_another() -> None:
+    words = "total([1]) should be 1; total([1]) should be 2; total([3]) should be 3; total([1]) must raise ValueError"
+    one, other, more, raises = (shlex.join(each.check) for each in examples(words, MODULES))
+    assert asks_otherwise(one, other)
+    assert asks_otherwise(one, raises)
+    assert not asks_otherwise(one, one)
+    assert not asks_otherwise(one, more)
+    assert not asks_otherwise("pytest -q", "pytest")
 
 
 def test_an_exception_may_be_what_is_wanted() -> None:

@@ -138,7 +138,7 @@ class PatchGrounds:
         few = f"only {_count(self._telling(), 'test, call or example', 'tests, calls or examples')} can tell"
         edits = sum(each not in _WHOLE for each in families)
         few += f" of {edits} edits" if edits > 1 else ""
-        return f"{few} (write one more of what it changes, and run again)"
+        return f"{few}, so it may pass by chance (write a test with other values, and run again)"
 
     def _rival(self) -> str:
         """Say what else passes and may be right as well."""

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from ratchet.healing.report import BY_CHANCE, next_steps
 from ratchet.serving.api.access import READS, RUNS
 from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.problems import HttpProblem
@@ -44,6 +45,8 @@ def episode(episode_id: str, request: Request, runtime: Operations, start: Start
         here=here(request),
         queued=False,
         can_rewind=held.status != "running",
+        next_steps=next_steps(held),
+        by_chance=BY_CHANCE,
     )
 
 
