@@ -102,11 +102,9 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
         if held.applied:
             out.print(Styled("  result: ").append(plain(_landed(held), 400), "default"), soft_wrap=True)
         else:
-            first, *more = (f"{asks} {command}" for asks, command in next_steps(held))
-            lead = f"Nothing in your project changed. {first}"
-            lines = [f"Nothing in your project changed. {BY_CHANCE}", first] if held.is_doubtful else [lead]
-            for line in (*lines, *more):
-                out.print(f"  {line}", soft_wrap=True)
+            todo = [BY_CHANCE] if held.is_doubtful else []
+            todo += [f"{asks} {command}" for asks, command in next_steps(held)]
+            out.print("\n  ".join(("  Nothing in your project changed. " + todo[0], *todo[1:])), soft_wrap=True)
     elif held.status == "planned":
         out.print(f"  To carry it out: ratchet run --resume {held.id}", soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
