@@ -11,7 +11,7 @@ from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
 from ratchet.lessons.failing import HOUR_S, Failing, FailsBy, Window, failing, fails_by, over_time
 from ratchet.lessons.lessons import listed
-from ratchet.lessons.standing import without_repeats
+from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
 from ratchet.ports import Store, Where
 from ratchet.records import Lesson, Pattern, Row, number_in, whole_in
 
@@ -121,7 +121,7 @@ def look(
 
 def waiting(store: Store) -> list[Lesson]:
     """The candidates whose approval would bring most: the best first of those that say what the tool does not."""
-    found = listed(store, states=["candidate"], worked=1)
+    found = listed(store, states=["candidate"], worked=PROVEN_SESSIONS)
     return [each for each, _ in without_repeats(each for each in found if not each.unsaid)][:_WAITING]
 
 

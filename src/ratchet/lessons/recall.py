@@ -21,6 +21,7 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import origins, prose
+from ratchet.lessons.ahead.sighted import is_mined
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import (
     CALIBRATED,
@@ -39,6 +40,7 @@ from ratchet.lessons.lessons import STATES
 from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.standing import PROVEN_SESSIONS
 from ratchet.records import Json, Lesson, LessonState, Row, whole_in
 from ratchet.store.derived import PROSE
 
@@ -49,7 +51,7 @@ _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 
 Match = Literal["finding", "exact", "pattern", "similar", "words"]
-Silent = Literal["", "nothing", "unlike", "ambiguous", "empty", "itself"]
+Silent = Literal["", "nothing", "unlike", "ambiguous", "unproven", "empty", "itself"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ class Recalled:
     """Lessons, best first: `lessons` are sure enough to be handed to an agent, `possibly` for a person to look through.
 
     `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, or
-    two remedies fit equally well ("ambiguous"); "empty" where the text has no words; "itself" where the text says what
+    two remedies fit equally well ("ambiguous"), or what fits worked in one session alone ("unproven"); "empty" where the text has no words; "itself" where the text says what
     the lessons about it say, which then come first in `possibly`. `looked_for` is what the text was known by.
     `searched` counts the lessons of the store in the states asked for."""
 
@@ -144,11 +146,12 @@ def recalled(
         sure = {each.id: each for each in _keyed(store, said, where, project)}
         found, same = _judged(store, asked, where, project, said, set(sure))
         sure |= {str(each.row["id"]): _told(each, same) for each in found.sure}
-        silent = "" if sure else cast(Silent, found.silent)
+        chance = {at: sure.pop(at) for at in _by_chance(store, sure)}
+        silent = "" if sure else "unproven" if chance else cast(Silent, found.silent)
         if listing:
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
             known = {} if sure else _said_itself(store, asked, where, project, said)
-            silent, possibly = "itself" if known else silent, known | possibly
+            silent, possibly = "itself" if known else silent, known | chance | possibly
     told = {each.text for each in sure.values()}
     return Recalled(
         lessons=_placed(store, [*sure.values()][:limit]),
@@ -158,6 +161,13 @@ def recalled(
         looked_for=asked.template,
         silent=silent,
     )
+
+
+def _by_chance(store: Store, found: Iterable[str]) -> list[str]:
+    """The ids of candidates that sessions taught and too few of them saw work: what they say may be chance."""
+    asked: list[Json] = [*found]
+    rows = store.find("lessons", {"id": ("in", asked), "state": "candidate"}).rows if asked else []
+    return [str(row["id"]) for row in rows if is_mined(row) and whole_in(row, "worked") < PROVEN_SESSIONS]
 
 
 def _placed(store: Store, found: Sequence[RecalledLesson]) -> tuple[RecalledLesson, ...]:

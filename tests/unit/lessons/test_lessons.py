@@ -111,6 +111,10 @@ def test_a_session_that_grew_is_mined_on(store: Store) -> None:
 
 def test_the_same_failure_elsewhere_recalls_the_literal_command(store: Store) -> None:
     learn(store, pushed("fix-cart"), "a")
+    once = recall(store, NO_UPSTREAM.format("feature-x"))
+    assert (once.silent, once.lessons) == ("unproven", ()), "what one session saw work may be chance"
+    assert "git push --set-upstream origin" in once.possibly[0].text
+    learn(store, pushed("fix-tax"), "b")
     found = recall(store, NO_UPSTREAM.format("feature-x"))
     assert "git push --set-upstream origin" in found.lessons[0].text
     assert recall(store, "panic: runtime error: index out of range [3] with length 2").abstained

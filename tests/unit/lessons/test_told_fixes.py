@@ -84,7 +84,7 @@ def test_an_import_is_news_at_once_only_where_its_name_does_not_tell_it() -> Non
         return verdict.state if verdict is not None else ""
 
     assert state("cart", "shop.io/cart", 1) == "active"
-    assert state("strings", "strings", 1) == "candidate"
+    assert state("strings", "strings", 1) == "", "everybody knows it"
     assert state("strings", "strings", 2) == "active"
 
 
@@ -376,8 +376,21 @@ def test_how_a_rule_reshapes_code_is_told_after_one_fix_and_a_name_after_two_ses
     assert state("swap : > !:", "tsc:TS2564") == "active"
     assert state("put in _ =", "gosec:G104") == "candidate"  # it only throws the error away
     assert state("add shop.Connect", "ireturn") == "candidate"
-    assert state("use switch", "c:missing return") == "candidate"
     assert state("suppress nolint:nilerr", "nilerr") == "candidate"
+
+
+def test_a_text_that_says_nothing_and_one_rewrite_of_a_test_are_no_lesson() -> None:
+    def made(form: str, key: str, sessions: str = "s") -> bool:
+        forms = frozenset((form,))
+        seen = [Seen(session=each, at=1.0, fixed=True, forms=forms, removed=("a",), added=("b",)) for each in sessions]
+        return judged(key, seen) is not None
+
+    assert not made("use switch", "c:missing return")
+    assert not made("change a literal", "py:KeyError: <>")
+    assert not made("add env.Latest", "t:Commit: #"), "a test logs and complains in the same form"
+    assert made("add env.Latest", "t:expected # state files, got #", "ab")
+    assert made("add shop.ID", "c:cannot use cart as string")
+    assert made("rename", "revive:unused-parameter")
 
 
 def test_what_a_hunk_did_along_with_silencing_its_rule_is_no_fix_of_it() -> None:

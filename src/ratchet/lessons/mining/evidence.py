@@ -88,7 +88,7 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
     told = _chosen(key, fixes, _until(usual, inf))
     proven = bool(told)
     told = told or _chosen(key, fixes, None)
-    if not told:
+    if not told or not (proven or _may_be_known(key, told, fixes)):
         return None
     ended = [each for each in fixes if each.fixed and _is_known(each)]  # what nobody can say speaks for no other fix
     worked = {each.session for each in ended if _fits(told[:1], each)}
@@ -107,6 +107,17 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
         says_itself=all(says_itself(each, ended) for each in told),
         known=all(map(is_known, told)),
     )
+
+
+def _may_be_known(key: str, told: Sequence[frozenset[str]], fixes: Sequence[Seen]) -> bool:
+    """Tell whether a fix that is not proven is worth a look. Of one session a test's own lines are not: what it logs
+    looks like what it complains of, and one rewrite of it ends them all. Nor is how code was reshaped after a sentence,
+    without a name: it says nothing."""
+    if names_rule(key):
+        return True
+    ended = {each.session for each in fixes if each.fixed and _fits(told, each)}
+    own = key.startswith("t:") and len(ended) < PROVEN_SESSIONS
+    return not own and not all(map(is_known, told))
 
 
 def _own(key: str, each: Seen) -> Seen:

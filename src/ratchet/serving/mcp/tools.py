@@ -35,7 +35,11 @@ from ratchet.serving.shapes.trials import ReportShape
 
 _PROSE_CHARS = 8_000
 _PROJECTS = 3  # of which facts are told at once
-_WHY = {"ambiguous": "several remedies fit equally well", "itself": "it is known, and the text itself says what to do"}
+_WHY = {
+    "ambiguous": "several remedies fit equally well",
+    "unproven": "what fits worked in one session only",
+    "itself": "it is known, and the text itself says what to do",
+}
 
 
 class Tools:

@@ -37,6 +37,7 @@ _SILENT = {
     "empty": "The text holds no words to look for: paste the error as the program printed it.",
     "unlike": "Nothing known is surely about this.",
     "ambiguous": "Several remedies fit this text equally well, so none is sure: paste more of the output.",
+    "unproven": "What fits worked in one session only, so it is not sure.",
     "itself": "Known, and the text itself says what to do, so no agent is told.",
 }
 
