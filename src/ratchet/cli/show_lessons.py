@@ -45,8 +45,8 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
     for each, others in shown:
         _entry(out, each, others=others)
     waiting = [each for each in found if each.state == "candidate"]
-    left_out = sum(each.state == "candidate" for each, _ in known) - sum(each.state == "candidate" for each, _ in shown)
-    if left_out:
+    left_out = sum(each.state == "candidate" for each, _ in known) - _WAITING
+    if left_out > 0 and not narrowed:
         row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
         row(

@@ -233,7 +233,7 @@ def judged(
     if rivals:
         best = _proven(top, rivals, names)
         if best is None:
-            return Judged([], hits, "ambiguous")
+            return Judged([], hits, "ambiguous" if top.listed else "unlike")
         top = best
     if not sure(asked.form, top, bars):
         return Judged([], hits, "unlike")

@@ -13,7 +13,7 @@ import re
 from binascii import crc32
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -35,16 +35,19 @@ AMONG = 5  # a newer text supersedes an older one among the best
 _WINDOW_SHARE = 0.5
 _SAME = 0.25  # words in common, by rarity, of two texts about the same
 _NEARLY = 0.3  # of the older one's z that the newer one must reach
+_COMMON = 0.25  # of the rarity of either text: less is `error`, `cannot`, `module`
 _K1, _B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4; FTS5 has the same
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A text by a person that was found: its z, and the id of a newer one that supersedes it."""
+    """A text by a person that was found: its z among the others, the `share` of rarity in [0, 1] that it has in common
+    with what is asked, and the id of a newer one that supersedes it."""
 
     row: Row
     z: float
+    share: float
     superseded_by: str = ""
 
 
@@ -69,7 +72,15 @@ def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writin
             break
         chosen |= dict.fromkeys(found[stem], known[stem])
     rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
-    return _superseding(_scored(asked, known, rows), known)[:limit]
+    whole = dict.fromkeys(terms, rarity({"": counts.get("", 0)}, "unmet")) | known
+    about = [each for each in _scored(asked, known, rows, whole) if _is_about(each)]
+    return _superseding(about)[:limit]
+
+
+def _is_about(each: Writing) -> bool:
+    """Tell whether a lesson that somebody wrote for one error has more in common with the text than what every error
+    says."""
+    return text_in(each.row, "source") in PROSE or each.share >= _COMMON
 
 
 def words_of(text: str) -> list[str]:
@@ -121,7 +132,9 @@ def text_of(row: Row) -> str:
     return text_in(row, "said") or text_in(row, "when_text")
 
 
-def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> list[Writing]:
+def _scored(
+    asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float]
+) -> list[Writing]:
     texts = [stems_of(text_of(row)) for row in rows]
     weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts)
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
@@ -131,13 +144,13 @@ def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row]) -> li
     widest = max(windows, default=0.0) or 1.0
     title = _title(asked)
     found = []
-    for row, score, window in zip(rows, plain, windows, strict=True):
+    for row, words, score, window in zip(rows, texts, plain, windows, strict=True):
         z = score / best
         if text_in(row, "source") == "conversation":
             z += _WINDOW_SHARE * window / widest
         else:
             z += 0.5 * _covered(title, _title(text_of(row)), weights)
-        found.append(Writing(row, z))
+        found.append(Writing(row, z, _shared(whole, words)))
     return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
 
 
@@ -178,9 +191,18 @@ def _covered(one: Collection[str], other: Collection[str], weights: Mapping[str,
     return sum(common / each for each in whole if each) / 2.0
 
 
-def _superseding(found: list[Writing], weights: Mapping[str, float]) -> list[Writing]:
+def _shared(asked: Mapping[str, float], words: Collection[str]) -> float:
+    """The rarity that a question (its stems with theirs) and a text have in common, of that of whichever says less.
+    What the question does not say is as rare as what no text says."""
+    rarest = max(asked.values(), default=0.0)
+    own = set(words)
+    common = sum(asked[word] for word in own if word in asked)
+    least = min(sum(asked.values()), common + rarest * sum(word not in asked for word in own))
+    return common / least if least else 0.0
+
+
+def _superseding(found: list[Writing]) -> list[Writing]:
     """Put newer texts about the same in front of the older ones, among the best."""
-    del weights
     best, rest = found[:AMONG], found[AMONG:]
     ordered: list[Writing] = []
     terms = [set(text_in(each.row, "terms").split()) for each in best]
@@ -197,7 +219,7 @@ def _superseding(found: list[Writing], weights: Mapping[str, float]) -> list[Wri
         by = newer.get(at)
         if by is not None and best[by] not in ordered:
             ordered.append(best[by])
-        shown = each if by is None else Writing(each.row, each.z, str(best[by].row["id"]))
+        shown = each if by is None else replace(each, superseded_by=str(best[by].row["id"]))
         if each not in ordered:
             ordered.append(shown)
     return [*ordered, *rest]

@@ -81,9 +81,10 @@ class RecalledLesson:
 class Recalled:
     """Lessons, best first: `lessons` are sure enough to be handed to an agent, `possibly` for a person to look through.
 
-    `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, or
-    two remedies fit equally well ("ambiguous"), or what fits worked in one session alone ("unproven"); "empty" where the text has no words; "itself" where the text says what
-    the lessons about it say, which then come first in `possibly`. `looked_for` is what the text was known by.
+    `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, two
+    remedies fit equally well ("ambiguous"), or what fits worked in one session alone ("unproven"); "empty" where the
+    text has no words; "itself" where the text says what the lessons about it say, which then come first in `possibly`.
+    `looked_for` is what the text was known by.
     `searched` counts the lessons of the store in the states asked for."""
 
     lessons: tuple[RecalledLesson, ...]
@@ -330,9 +331,8 @@ def _possibly(
     listed = [_told(each, same) for each in [each for each in failures if each.listed][:limit]]
     told = prose.ranked(store, text, where, limit=prose.CANDIDATES)
     seen = {str(row["id"]) for row in _shown([each.row for each in told], project, text)}
-    best = max((each.z for each in told), default=1.0) or 1.0
     written = [
-        RecalledLesson(lesson=lesson_of(each.row), match="words", score=each.z / best, superseded_by=each.superseded_by)
+        RecalledLesson(lesson=lesson_of(each.row), match="words", score=each.share, superseded_by=each.superseded_by)
         for each in [each for each in told if str(each.row["id"]) in seen][:limit]
     ]
     first: dict[str, RecalledLesson] = {}
