@@ -204,7 +204,7 @@ def _scored(store: Store, rows: Sequence[Row], silence: Sequence[Row]) -> list[s
 def _recalled(store: Store, row: Row, states: tuple[str, ...]) -> list[Lesson]:
     found = recall(store, str(row["error"]), limit=20, project="/project", states=states)  # type: ignore[arg-type]
     # What one session alone saw is no sure answer, and evidence all the same.
-    once = [each for each in found.possibly if each.match == "finding"]
+    once = [each for each in found.possibly if each.match == "finding" and found.silent != "itself"]
     return [each.lesson for each in (*found.lessons, *(once if "candidate" in states else ()))]
 
 

@@ -132,9 +132,7 @@ def text_of(row: Row) -> str:
     return text_in(row, "said") or text_in(row, "when_text")
 
 
-def _scored(
-    asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float]
-) -> list[Writing]:
+def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float]) -> list[Writing]:
     texts = [stems_of(text_of(row)) for row in rows]
     weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts)
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0

@@ -18,6 +18,7 @@ from ratchet.failures.diagnostics import import_keys_of, keys_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
+from ratchet.failures.patterns.ruled import keys_titled
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
 from ratchet.lessons import origins, prose
@@ -261,7 +262,7 @@ def _keyed(
 
     parted = _BEHIND_WORDS.sub("\n", text)
     imports = import_keys_of(parted)
-    findings = (*keys_of(parted), *imports, *keys_of(text))
+    findings = (*keys_of(parted), *imports, *keys_of(text), *keys_titled(text))
     keys = list(dict.fromkeys([*names_of(text), *findings]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []

@@ -86,6 +86,16 @@ def test_options_that_were_added_are_one_lesson_whatever_the_command_was_run_on(
     store.close()
 
 
+def test_an_option_is_one_of_the_program_that_is_run_from_a_file(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    error = "could not open a new TTY: open /dev/tty: device not configured"
+    ran = [[shell(f"go run ./cmd/shop {name} --json")] for name in ("a", "b", "c")]
+    failed, worked = shell("go run ./cmd/shop list", error), shell("go run ./cmd/shop list --json")
+    (lesson,) = learnt(store, *ran, [failed, worked])
+    assert lesson.text.startswith("Add `--json` to `go run ./cmd/shop list`, as in `go run")
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [

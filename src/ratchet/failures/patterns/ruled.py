@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ratchet.failures.diagnostics import diagnostics
+from ratchet.failures.diagnostics import diagnostics, masked
 from ratchet.failures.signature import template_of
 
 _UNNAMED = ("e:", "t:", "w:", "py:")
@@ -29,6 +29,14 @@ def named_by(key: str, message: str) -> str:
     tool, _, rule = key.partition(":")
     owner = rule if tool == "rule" else tool
     return message if owner in ("c", "t", "e", "w", "py", "") or owner in message else f"{owner}: {message}"
+
+
+def keys_titled(title: str) -> list[str]:
+    """The keys of findings that may be named by such a line (`named_by`), as lists of patterns and lessons print it."""
+    owner, colon, message = title.strip().partition(": ")
+    if not colon or "\n" in message or not owner.replace("-", "").isalnum():
+        return []
+    return [f"{owner}:{masked(message)}", f"{owner}:{message.partition(': ')[0]}", owner]
 
 
 def first_rule(message: str) -> BrokenRule | None:

@@ -84,6 +84,8 @@ def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
         counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
+        if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it
+            other = "Where it is meant so,"
         said.append(f"{other} {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
     said += [named for forms in told if (named := _named_so_far(forms, ended))]
     return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])

@@ -119,8 +119,18 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
     if not options or acts or by_itself or any(each.path for each in failed.findings):
         return None
     told = " ".join(options)
-    text = f"Add `{told}` to `{was.head}`, as in `{' '.join(piece.plain.split())[:120]}`."
+    text = f"Add `{told}` to `{_taker(was, piece, options)}`, as in `{' '.join(piece.plain.split())[:120]}`."
     return Remedy(rule="instead", text=text, do=piece.exact, reusable=True, form=f"adds {was.head} {told}")
+
+
+def _taker(was: Piece, piece: Piece, options: Sequence[str]) -> str:
+    """What takes the options: the head, or the program that it runs from a file with that one's own command (`go run
+    ./cmd/shop list`), where they stand behind it."""
+    words = piece.plain.split()
+    before = words[: min([words.index(each) for each in options if each in words], default=0)]
+    own = before[len(was.head.split()) :]
+    runs = len(own) > 1 and ("/" in own[0] or "." in own[0]) and all(each.isidentifier() for each in own[1:])
+    return " ".join(before) if runs else was.head
 
 
 def _selection(piece: Piece) -> list[str]:
