@@ -105,6 +105,16 @@ def test_episodes_are_shown_a_part_at_a_time_and_each_once(runtime: Runtime, tmp
     assert client.get("/ui/episodes?after=none-of-ours", headers=HTML).status_code == 422
 
 
+def test_candidates_that_nothing_proves_are_counted_and_wait_for_nobody(runtime: Runtime) -> None:
+    runtime.record("shop", task="pay", error="no till")
+    client = browser(runtime)
+    assert "No lesson waits to be approved." in client.get("/ui", headers=HTML).text
+    runtime.lessons.add(when="no till", do="open one", scope="global", state="candidate")
+    page = client.get("/ui", headers=HTML).text
+    assert "1 candidate, none seen to work in two sessions yet." in page
+    assert "to approve" not in page
+
+
 def test_foreign_text_is_shown_and_never_acts(runtime: Runtime) -> None:
     runtime.record(HOSTILE[:60], task=HOSTILE, error=HOSTILE, session=HOSTILE[:40])
     lesson = runtime.lessons.add(when=HOSTILE, do=HOSTILE, scope="global", state="active")

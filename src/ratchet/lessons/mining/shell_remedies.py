@@ -124,8 +124,8 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
 
 
 def _taker(was: Piece, piece: Piece, options: Sequence[str]) -> str:
-    """What takes the options: the head, or the program that it runs from a file with that one's own command (`go run
-    ./cmd/shop list`), where they stand behind it."""
+    """Name the program that takes the options: the head, or what it runs from a file with that one's own command
+    (`go run ./cmd/shop list`), where they stand behind it."""
     words = piece.plain.split()
     before = words[: min([words.index(each) for each in options if each in words], default=0)]
     own = before[len(was.head.split()) :]
