@@ -4,18 +4,19 @@ handoff give."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
+from ratchet.failures.intent import chosen_command, is_shell
 from ratchet.failures.patterns.ingest import DERIVED
-from ratchet.records import Outcome, Row, outcome_of, text_in
+from ratchet.records import Json, Outcome, Row, outcome_of, text_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
 
-_LAST = 1_000  # steps that are looked through for what nothing mended
+_LAST = 1_000  # steps of a session that are looked through
 _PARTS = re.compile(r"[/\\:?#]+")
 
 
@@ -29,27 +30,93 @@ class Mended:
     taught: dict[str, list[str]]
 
 
-def mended(store: Store, sessions: set[str]) -> Mended:
-    """Read what was mined of these sessions. A step that reached for something else than the failed one is no fix,
-    though it may teach where that is."""
-    rows = store.find("resolutions", {"session": ("in", [*sessions])}).rows
-    asked = {text_in(row, name) for row in rows if row.get("way") == "step" for name in ("failed_id", "worked_id")}
-    steps = {text_in(row, "id"): row for row in store.find("outcomes", {"id": ("in", [*asked])}).rows}
+def mended(store: Store, session: str) -> Mended:
+    """Read what fixed the failed steps of a session: the step that was mined as the one that achieved it, else the next
+    one that did the same, or reached for the file that the failure named, and worked. What failed itself fixes nothing:
+    what fixed that one did. A step that reached for something else is no fix, though it may teach where that is."""
+    return _mended(store, session, _last_steps(store, session)) if session else Mended({}, {}, {})
+
+
+def unmended(store: Store, session: str) -> tuple[Outcome, ...]:
+    """The failed steps that nothing fixed (see `mended`), of the last thousand steps: oldest first."""
+    rows = _last_steps(store, session)
+    fixed = _mended(store, session, rows).worked
+    return tuple(outcome_of(row) for row in reversed(rows) if _counts(row) and text_in(row, "id") not in fixed)
+
+
+def _last_steps(store: Store, session: str) -> Sequence[Row]:
+    return store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
+
+
+def _counts(row: Row) -> bool:
+    """Tell whether a step is a failure that counts."""
+    return not row.get("ok") and row.get("source") != DERIVED and text_in(row.get("failure"), "kind") not in EXCUSED
+
+
+def _mended(store: Store, session: str, rows: Sequence[Row]) -> Mended:
     found = Mended({}, {}, {})
-    for row in rows:
-        if not row.get("worked"):
-            continue
+    mined = [row for row in store.find("resolutions", {"session": session}).rows if row.get("worked")]
+    asked = {text_in(row, name) for row in mined for name in ("failed_id", "worked_id")}
+    known = {text_in(row, "id"): row for row in rows}
+    known |= {text_in(row, "id"): row for row in store.find("outcomes", {"id": ("in", [*asked - known.keys()])}).rows}
+    achieved: dict[str, str] = {}
+    for row in mined:
         failed, worked = text_in(row, "failed_id"), text_in(row, "worked_id")
         for step in (failed, worked):
             lesson = text_in(row, "lesson_id")
             if lesson and lesson not in found.taught.setdefault(step, []):
                 found.taught[step].append(lesson)
-        if row.get("way") == "step" and _is_another(steps.get(failed), steps.get(worked)):
-            continue
-        found.worked.setdefault(failed, worked)
-        if failed not in found.failed.setdefault(worked, []):
-            found.failed[worked].append(failed)
+        if row.get("way") != "step" or not _is_another(known.get(failed), known.get(worked)):
+            achieved.setdefault(failed, worked)
+    again = dict(_again(rows))
+    for failed in achieved.keys() | again.keys():
+        worked = _in_the_end(failed, achieved, known) or again.get(failed, "")
+        if worked:
+            found.worked[failed] = worked
+            found.failed.setdefault(worked, []).append(failed)
     return found
+
+
+def _in_the_end(failed: str, achieved: dict[str, str], known: dict[str, Row]) -> str:
+    """The step that worked at the end of a chain of steps, each mined as what achieved the one before; "" for none."""
+    step, passed = failed, {failed}
+    while (step := achieved.get(step, "")) and step not in passed:
+        if known.get(step, {}).get("ok", True):
+            return step
+        passed.add(step)
+    return ""
+
+
+def _again(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Each failed step with the next one that did the same and worked, or that found the file which the failure named;
+    `rows` are the newest first."""
+    worked: dict[tuple[str, ...], str] = {}
+    reached: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        step = row.get("step")
+        if not step:
+            continue
+        thread, tool, head, target = (
+            text_in(row, "thread"),
+            *(text_in(step, name) for name in ("tool", "head", "target")),
+        )
+        call = (thread, tool, head, target or _said(step, tool))
+        files = reached.setdefault((thread, tool, head), {})
+        if row.get("ok"):
+            worked[call] = text_in(row, "id")
+            files[_last_part(target)] = text_in(row, "id")
+        elif _counts(row):
+            failure = row.get("failure")
+            said = text_in(failure, "message") if text_in(failure, "kind") == "resource_missing" else ""
+            named = (fix for file, fix in files.items() if file and file != _last_part(target) and file in said)
+            if fix := worked.get(call) or next(named, ""):
+                yield text_in(row, "id"), fix
+
+
+def _said(step: Json, tool: str) -> str:
+    """What a call without a target was for: a shell's main command, any other's whole input."""
+    said = text_in(step, "input")
+    return " ".join(chosen_command(said)) if is_shell(tool) else said
 
 
 def _is_another(failed: Row | None, worked: Row | None) -> bool:
@@ -61,22 +128,3 @@ def _is_another(failed: Row | None, worked: Row | None) -> bool:
 
 def _last_part(target: str) -> str:
     return next((part for part in reversed(_PARTS.split(target)) if part), "")
-
-
-def unmended(store: Store, session: str) -> tuple[Outcome, ...]:
-    """The failed steps that nothing mended and after which the same call did not work, either, of the last thousand:
-    oldest first."""
-    rows: Sequence[Row] = store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
-    known = mended(store, {session}).worked
-    worked: set[tuple[str, str, str, str]] = set()
-    found: list[Outcome] = []
-    for row in rows:  # the newest first
-        step = row.get("step")
-        call = (text_in(row, "thread"), text_in(step, "tool"), text_in(step, "head"), text_in(step, "target"))
-        if row.get("ok"):
-            worked.add(call)
-            continue
-        counted = row.get("source") != DERIVED and text_in(row.get("failure"), "kind") not in EXCUSED
-        if counted and text_in(row, "id") not in known and (not step or call not in worked):
-            found.append(outcome_of(row))
-    return tuple(reversed(found))

@@ -106,7 +106,7 @@ def steps_of(
     *,
     limit: int | None = None,
 ) -> list[SessionStep]:
-    """These outcomes with what belongs to each; one query a table, whatever their number."""
+    """These outcomes of one session with what belongs to each; one query a table, whatever their number."""
     keys: Json = [each.id for each in outcomes]
     used = {text_in(row, "step"): row for row in store.find("message_tokens", {"step": ("in", keys)}).rows}
     signatures: Json = [*{each.failure.signature for each in outcomes if each.failure}]
@@ -114,7 +114,7 @@ def steps_of(
         text_in(row, "signature"): text_in(row, "pattern")
         for row in store.find("signatures", {"signature": ("in", signatures)}).rows
     }
-    fixes = mended(store, {each.session for each in outcomes} - {""})
+    fixes = mended(store, outcomes[0].session if outcomes else "")
     texts = results_of(store, outcomes) if limit is None else results_of(store, outcomes, limit=limit)
     lost: Json = [key for key, text in texts.items() if text.found != "read"]
     kept = {text_in(row, "id"): text_in(row, "result") for row in store.find("steps", {"id": ("in", lost)}).rows}

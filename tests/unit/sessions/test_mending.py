@@ -87,3 +87,40 @@ def test_a_handoff_is_what_the_next_one_needs(runtime: Runtime, tmp_path: Path) 
     assert "`make all -j2`" in text
     assert "`make all`" not in text
     assert "How it ended" in text
+
+
+LINT = "lint: main.go:3: unused variable"
+BOTH = "lint: main.go:3: unused variable; and: pool.go:9: no comment"
+MEANT = "File does not exist. Did you mean pool.yaml?"
+
+
+@pytest.mark.parametrize(
+    ("calls", "fixed"),
+    [
+        ([("Bash", "make lint", LINT), ("Bash", "make lint 2>&1 | tail -3", "")], {0: 1}),
+        ([("Bash", "make lint", LINT), ("Bash", "make lint", BOTH), ("Bash", "make lint", "")], {0: 2, 1: 2}),
+        ([("Bash", "make lint", LINT), ("Bash", "make lint", BOTH)], {}),
+        ([("Bash", "find /p/shop/css -type f", "find: /p/shop/css"), ("Bash", "find /p/shop/lib -type f", "")], {}),
+        ([("Glob", "**/*.css", "Path does not exist"), ("Glob", "**/*.py", "")], {}),
+        ([("Read", "/p/shop/pool.yml", MEANT), ("Read", "/p/shop/pool.yaml", "")], {0: 1}),
+    ],
+    ids=["the same command", "through one that failed", "nothing", "another place", "another pattern", "as it named"],
+)
+def test_the_headline_counts_the_failed_steps_that_name_no_fix(
+    runtime: Runtime, tmp_path: Path, calls: list[tuple[str, str, str]], fixed: dict[int, int]
+) -> None:
+    names = {"Bash": "command", "Glob": "pattern", "Read": "file_path"}
+    rows = [
+        row
+        for at, (tool, given, failed) in enumerate(calls)
+        for row in call(f"s{at}", tool, {names[tool]: given}, failed or "fine", 1 + 3 * at, failed=bool(failed))
+    ]
+    runtime.learn([lines(tmp_path / "lint.jsonl", rows)])
+    shown = runtime.sessions.show(SESSION)
+    steps = [each.outcome.id for each in shown.steps]
+    assert {steps.index(each.outcome.id): steps.index(each.fixed_by) for each in shown.steps if each.fixed_by} == fixed
+    nameless = [each.outcome.id for each in shown.steps if not (each.outcome.ok or each.fixed_by)]
+    assert [each.id for each in shown.unfixed] == nameless
+    assert {failed: each.outcome.id for each in shown.steps for failed in each.fixes} == {
+        each.outcome.id: each.fixed_by for each in shown.steps if each.fixed_by
+    }
