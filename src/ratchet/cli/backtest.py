@@ -60,7 +60,7 @@ def backtest(
     if as_json:
         show.as_json(shapes.lessons.BacktestShape.built(found))
         return
-    show_backtest.backtest(found)
+    show_backtest.backtest(found, since=since or "")
     if page is not None:
         show.line(f"written: {page}")
 
@@ -70,8 +70,12 @@ def _of_histories(runtime: Runtime, paths: Sequence[Path], since: float, progres
     with _scratch(runtime.home, paths) as folder:
         config = replace(runtime.config, home=folder, database_url="", redis_url="", retention_days=0.0)
         with type(runtime)(config) as scratch:
-            scratch.learn(paths, progress=progress)
-            return scratch.lessons.backtest(since=since, progress=progress)
+            learned = scratch.learn(paths, progress=progress)
+            found = scratch.lessons.backtest(since=since, progress=progress)
+            silent = [] if found.failures else [*learned.quarantined, *learned.notes]
+            if silent and not learned.outcomes:
+                raise UsageError(f"no finished step to replay in {silent[0].path}: {silent[0].reason}")
+            return found
 
 
 @contextmanager

@@ -67,7 +67,9 @@ def patterns(
     if ctx.invoked_subcommand:
         return
     if kind is not None:
-        _need_known(kind)
+        from ratchet.failures.kinds.known import need_known
+
+        need_known(kind)
     runtime = opened(command_home)
     if by is not None:
         rows = runtime.failing.by(by, span=span, project=project or "")
@@ -107,18 +109,6 @@ def patterns(
 
 def _wanted(held: str, asked: str | None, everything: bool) -> bool:
     return held == asked if asked is not None else everything or held in ("open", "regressed")
-
-
-def _need_known(kind: str) -> None:
-    from ratchet.failures.kinds.table import KINDS
-
-    if kind in KINDS:
-        return
-    from difflib import get_close_matches
-
-    near = get_close_matches(kind.lower().replace("-", "_"), KINDS, n=1)
-    known = f": did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(KINDS))}"
-    raise UsageError(f"no kind {kind!r}{known}")
 
 
 @patterns.command("split")

@@ -9,7 +9,7 @@ import click
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
-from ratchet.cli.see import Pasted, pasted
+from ratchet.cli.see import Pasted, pasted, text_of
 
 _KNOWN = 5  # projects in a hint
 
@@ -47,8 +47,8 @@ def predict(
         " ".join(text) if text and text != ("-",) else pasted(text) if text else "",
         command=command,
         file=file,
-        diff=pasted((diff,)) if diff else "",
-        plan=pasted((plan,)) if plan else "",
+        diff=text_of(diff) if diff else "",
+        plan=text_of(plan) if plan else "",
         project=project,
         session=session,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +71,8 @@ def recall(
     found = runtime.recall(
         pasted(text or ("-",)), limit=limit, project=project_meant(runtime, project), session=session
     )
+    if not found.lessons and len(text) == 1 and _FILE_NAME.fullmatch(text[0]) and not Path(text[0]).is_file():
+        raise UsageError(f"no such file: {text[0]}; where it is the error itself, pipe it in: ratchet recall -")
     expressions.kept()
     show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
 
@@ -156,7 +159,17 @@ def pasted(words: tuple[str, ...]) -> str:
     return _text(words)
 
 
+def text_of(name: str) -> str:
+    """The text of the file that an option names, or of standard input for `-`. Raises UsageError where there is no such
+    file."""
+    if name != "-" and not Path(name).is_file():
+        raise UsageError(f"no such file: {name}; name a file, or - for standard input")
+    return pasted((name,))
+
+
 _PATH_CHARS = 1_000
+_FILE_NAME = re.compile(r"[\w.@+~%/\\-]*(?:/[\w.@+%-]+|\.[a-z][a-z0-9]{0,7})")
+"""One word that looks like a file's path: folders stand in it, or it ends as files do."""
 _FILE_BYTES = 8_000_000  # of a log: its ends are looked at, and more than this is no paste
 
 

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest, BacktestOffer
 
 
-def backtest(found: Backtest) -> None:
-    """Show the line that sums it up, the figures, the best and the worst offers, and what is assumed."""
+def backtest(found: Backtest, *, since: str = "") -> None:
+    """Show the line that sums it up, the figures, the best and the worst offers, and what is assumed. `since` is the
+    day that was asked for."""
     out = show.console()
+    if since and not found.failures:
+        show.row(out, Styled(f"Nothing to replay: no session with a failure began on {since} or later.", "bold"))
+        out.print("next  ratchet backtest                all that was learnt")
+        return
     show.row(out, Styled(said(found), "bold"))
     if not found.failures:
         out.print("next  ratchet learn                   read your histories")

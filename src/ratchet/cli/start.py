@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -18,6 +19,10 @@ from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.integrations.install import waiting
 from ratchet.lessons.backtest.telling import said as told
 from ratchet.records import Fields
+
+if TYPE_CHECKING:
+    from ratchet.lessons.learning import Learned
+    from ratchet.runtime import Runtime
 
 
 @click.command()
@@ -69,27 +74,46 @@ def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, a
     if as_json:
         show.as_json(shapes.lessons.LearnedShape.built(learned))
     else:
-        replay = None if learned.outcomes else runtime.lessons.replayed()
-        with show.progress(quiet=replay is not None) as progress:
-            replay = runtime.lessons.backtest(progress=progress) if replay is None else replay
-        facts = runtime.lessons.facts(among=learned.projects, limit=len(learned.projects))
-        show_learned.learned(
-            learned,
-            facts,
-            runtime.lessons.list(),
-            runtime.lessons.words() if learned.corrections else (),
-            prevented=told(replay) if replay.right + replay.wrong + replay.unknown else "",
-            waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if learned.outcomes else 0,
-            following=bool(learned.outcomes),
-        )
+        _told(runtime, learned, of_all=not paths)
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
     named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:
         raise UsageError("none of these files could be read as a history; see the reasons above")
-    stepless = len({each.path for each in learned.notes}) + learned.unread
-    if named or (learned.files and stepless >= learned.files):
+    if named or (learned.files and _silent(learned) >= learned.files):
         which = ", ".join(named) if named else f"any of the {learned.files} files"
         raise UsageError(f"no finished step in {which}, so nothing was learnt from it; see the reasons above")
+
+
+def _silent(learned: Learned) -> int:
+    """Count the files that taught nothing."""
+    return len({each.path for each in learned.notes}) + learned.unread
+
+
+def _told(runtime: Runtime, learned: Learned, *, of_all: bool) -> None:
+    """Show what a run learnt: where it read some files alone, what is about their projects."""
+    lessons, words = runtime.lessons.list(), runtime.lessons.words() if learned.corrections else ()
+    if not of_all:
+        lessons = [each for each in lessons if each.project in learned.projects]
+        words = tuple(each for each in words if each.project in learned.projects)
+        learned = replace(learned, corrections=len(words))
+    in_all = of_all or (_silent(learned) < learned.files and (bool(lessons) or not learned.outcomes))
+    show_learned.learned(
+        learned,
+        runtime.lessons.facts(among=learned.projects, limit=len(learned.projects)),
+        lessons,
+        words,
+        prevented=_replayed(runtime, learned) if in_all else "",
+        waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if in_all and learned.outcomes else 0,
+        following=bool(learned.outcomes),
+    )
+
+
+def _replayed(runtime: Runtime, learned: Learned) -> str:
+    """What lessons would have spared, in a line; "" where none could have been told."""
+    replay = None if learned.outcomes else runtime.lessons.replayed()
+    with show.progress(quiet=replay is not None) as progress:
+        replay = runtime.lessons.backtest(progress=progress) if replay is None else replay
+    return told(replay) if replay.right + replay.wrong + replay.unknown else ""
 
 
 @click.command("watch-dir")

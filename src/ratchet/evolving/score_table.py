@@ -176,6 +176,9 @@ def _text(value: object) -> str:
     return "" if value is None or isinstance(value, bool | tuple | list) else str(value).strip()
 
 
+_VERDICTS = {"true": 1.0, "false": 0.0}
+
+
 def _number(row: Mapping[str, object], column: str, where: str) -> float | None:
     """A finite number, or None where a cell holds words or nothing; true and false are 1 and 0. Raises UsageError for
     what is meant as a number and is none: which one is a guess."""
@@ -187,6 +190,8 @@ def _number(row: Mapping[str, object], column: str, where: str) -> float | None:
             raise UsageError(f"{where}: {column} is beyond any number; use another unit") from None
         return number if isfinite(number) else None
     said = value.strip() if isinstance(value, str) else ""
+    if said.lower() in _VERDICTS:
+        return _VERDICTS[said.lower()]
     if not _NUMBER.fullmatch(said):
         if _MEANT.match(said):
             raise UsageError(

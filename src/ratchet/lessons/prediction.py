@@ -45,7 +45,12 @@ _SHOWN_CHARS = 300
 _FEW = 5  # runs below which a command's own rate says little
 _REASONS = 3
 _FAILURES = 3  # lessons about failures of a step
-_CODE = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]{1,300})`|^\s*\$ (.+)$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"```[^\n]*\n(.*?)```|`([^`\n]{1,300})`|^\s*\$ ([^\n]+)$|^\s*(?:\d{1,3}[.)]|[-*+])\s+([^`\n]{1,300})$",
+    re.DOTALL | re.MULTILINE,
+)
+_NO_PROSE = re.compile(r"(?:^|\s)-|[/=$*|&:.]\S")
+_NONE_NAMED = "no command and no file of this project stands in it; put commands in `backticks`"
 _DIFF = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ |@@ -\d)", re.MULTILINE)
 _DIFF_FILE = re.compile(r"^\+\+\+ (?:b/)?(\S[^\t\n]*)", re.MULTILINE)
 _DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
@@ -97,7 +102,7 @@ def predict(
     forms: Mapping[Asked, Callable[[str], list[PredictedStep]]]
     forms = {"command": room.command, "file": room.file, "diff": room.diff, "plan": room.plan}
     steps = forms[asked](text)
-    note = "" if steps else "no command and no file of this project stands in it" if room.known else room.no_basis
+    note = "" if steps else _NONE_NAMED if room.known else room.no_basis
     return Prediction(project=project, session=session, steps=tuple(steps), note=note)
 
 
@@ -173,18 +178,24 @@ class _Room:
 
     def plan(self, text: str) -> list[PredictedStep]:
         """The commands and files that a plan names, each once."""
-        heads = {each.head.partition(" ")[0] for each in self._facts.ran if is_shell(each.tool)}
+        ran = {each.head for each in self._facts.ran if is_shell(each.tool)}
+        heads = {each.partition(" ")[0] for each in ran}
         found: dict[str, list[PredictedStep]] = {}
-        for block, inline, prompted in _CODE.findall(text):
-            for line in (block or prompted or inline).splitlines():
+        for block, inline, prompted, item in _CODE.findall(text):
+            for line in (block or prompted or inline or item).splitlines():
                 said = line.strip().removeprefix("$ ")
-                if not said or said in found or len(found) >= _STEPS_NAMED:
+                if not said or said in found or len(found) >= _STEPS_NAMED or (item and not self._ran(said, ran)):
                     continue
                 if " " not in said and "." in said and self._is_known(str(Path(self._folder, said))):
                     found[said] = self.file(said)[:1]
                 elif _runs(said, heads):
                     found[said] = self.command(said)
         return [step for steps in found.values() for step in steps]
+
+    def _ran(self, item: str, ran: set[str]) -> bool:
+        """Tell whether an item of a list is a command that ran here, and no words that begin as one does."""
+        head = self._call(self._tool(lambda tool, _: is_shell(tool), "Bash"), {"command": item}).head
+        return head in ran and (item == head or " " in head or _NO_PROSE.search(item) is not None)
 
     def _checks(self, more_lines: int, files: set[str]) -> list[PredictedStep]:
         steps = [step for way in self._facts.ways for step in self.command(way.usual.head, more_lines)]

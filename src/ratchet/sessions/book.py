@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.arguments import whole_id
 from ratchet.errors import NotFound, UsageError
+from ratchet.failures.kinds.known import need_known
 from ratchet.lessons.repositories import folders_of, project_of
 from ratchet.records import Json, outcome_of, text_in
 from ratchet.sessions import cost, finding, handoff, listing, opening, ways
@@ -159,7 +160,9 @@ class SessionBook:
     ) -> SearchFound:
         """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
         each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder or a project's
-        name. Raises UsageError for a text without words, NotFound for a name that is none."""
+        name. Raises UsageError for a text without words and for a kind that is none, NotFound for such a name."""
+        if kind:
+            need_known(kind)
         store = self._reading()
         if finding.is_pasted(text):
             return SearchFound(words=(), hits=(), sessions=(), recalled=self._recalling(text))
@@ -177,7 +180,9 @@ class SessionBook:
 
     def ways(self, tool: str, *, project: str | None = None, limit: int = 20) -> tuple[ToolWay, ...]:
         """The ways to call a tool, or a command, that were tried here: those that worked first. `project` is a folder
-        or a project's name. Raises NotFound where it never ran."""
+        or a project's name. Raises NotFound where it never ran, UsageError for no name."""
+        if not tool.strip():
+            raise UsageError("name a tool, or a command of a shell: git rebase")
         store = self._reading()
         return ways.ways(store, tool, project=project_of(store, project) if project else None, limit=limit)
 

@@ -122,7 +122,16 @@ def test_a_plan_is_the_commands_and_files_that_it_names(book: LessonBook, shop: 
         "mise run test",
     ]
     empty = book.predict("think about the cart", project=str(shop))
-    assert (empty.steps, empty.note) == ((), "no command and no file of this project stands in it")
+    assert empty.steps == ()
+    assert empty.note == "no command and no file of this project stands in it; put commands in `backticks`"
+
+
+def test_an_item_of_a_plan_is_a_command_if_it_ran_here_and_no_prose(book: LessonBook, shop: Path) -> None:
+    plan = (
+        "# Plan\n1. mise run lint\n2) git status\n- mise run test\n* think about the lint\n+ git it done\n- [ ] look\n"
+    )
+    found = book.predict(plan, project=str(shop))
+    assert [each.step for each in found.steps] == ["mise run lint", "git status", "mise run test"]
 
 
 def test_a_strange_project_has_no_basis_and_no_number(book: LessonBook, tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""A file, a kind or a time that is not there is said to be none, and nothing else is answered in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ratchet.cli.app import cli
+from ratchet.cli.demo import HISTORY
+from ratchet.errors import RatchetError, UsageError
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("taught") / "home"
+    done = CliRunner().invoke(cli, ["--home", str(home), "learn", str(HISTORY), "--json"])
+    assert done.exit_code == 0, done.output
+    return home
+
+
+def ran(home: Path, *words: str, stdin: str = "") -> tuple[str, RatchetError | None]:
+    done = CliRunner().invoke(cli, ["--home", str(home), *words], input=stdin)
+    assert done.exception is None or isinstance(done.exception, RatchetError), done.exception
+    return done.output, done.exception if isinstance(done.exception, RatchetError) else None
+
+
+@pytest.mark.parametrize("asked", [("predict", "--diff"), ("predict", "--plan"), ("recall",)])
+@pytest.mark.parametrize("name", ["/nope", "nofile.log", "logs/today"])
+def test_a_file_that_is_not_there_is_no_text(taught: Path, asked: tuple[str, ...], name: str) -> None:
+    told, error = ran(taught, *asked, name)
+    assert (told, isinstance(error, UsageError)) == ("", True)
+    assert str(error).startswith(f"no such file: {name}; ")
+
+
+@pytest.mark.parametrize("text", ["EADDRINUSE", "requests.exceptions.ConnectionError", "no such file: a.log"])
+def test_an_error_of_one_word_is_no_file(taught: Path, text: str) -> None:
+    assert ran(taught, "recall", text)[1] is None
+
+
+def test_a_kind_that_is_none_names_those_that_are(taught: Path) -> None:
+    assert "did you mean rate_limit" in str(ran(taught, "sessions", "search", "git", "--kind", "rate_limits")[1])
+    assert "there are " in str(ran(taught, "sessions", "search", "git", "--kind", "nonsense")[1])
+
+
+def test_a_way_to_call_nothing_is_asked_for(taught: Path) -> None:
+    assert str(ran(taught, "sessions", "how", "")[1]).startswith("name a tool")
+
+
+def test_a_replay_of_nothing_says_why(taught: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "e.jsonl"
+    empty.touch()
+    said = str(ran(taught, "backtest", str(empty))[1])
+    assert f"no finished step to replay in {empty}" in said
+    assert "is empty" in said
+    told, error = ran(taught, "backtest", "--since", "2027-01-01")
+    assert error is None
+    assert "no session with a failure began on 2027-01-01 or later" in told
+    assert "ratchet learn" not in told
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\xff\0\1" * 40, b"{{{ garbage\n"])
+def test_a_file_that_taught_nothing_brings_no_news_of_the_home(taught: Path, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "e.jsonl"
+    file.write_bytes(content)
+    told, error = ran(taught, "learn", str(file))
+    assert error is not None
+    assert "Had Ratchet been here" not in told
+    assert "What to tell your agents" not in told
+
+
+def test_a_file_of_another_project_brings_its_own_news(taught: Path, tmp_path: Path) -> None:
+    log = tmp_path / "py.log"
+    log.write_text(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\npool.PoolError: exhausted\n'
+    )
+    told, error = ran(taught, "learn", str(log))
+    assert error is None
+    assert "1 new step, 1 failed" in told
+    assert "What to tell your agents" not in told
+
+
+def test_true_and_false_are_one_and_zero_in_any_table(taught: Path, tmp_path: Path) -> None:
+    rows = "".join(f"a\t{n % 2}\nb\t1\n" for n in range(60))
+    numbers, words = tmp_path / "n.tsv", tmp_path / "w.tsv"
+    numbers.write_text(f"version\tpassed\n{rows}")
+    words.write_text(f"version\tpassed\n{rows}".replace("\t1", "\tTrue").replace("\t0", "\tfalse"))
+    said, meant = (
+        CliRunner().invoke(cli, ["gate", "keep", str(each), "--score", "passed"]).output for each in (words, numbers)
+    )
+    assert said == meant
+    assert "keep b" in said
