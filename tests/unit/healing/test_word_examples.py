@@ -35,7 +35,7 @@ MODULES = {
     ],
 )
 def test_what_a_call_is_to_come_to_stands_behind_it(words: str, asserted: list[str]) -> None:
-    found = [each.check[2].partition("assert ")[2] for each in examples(words, MODULES)]
+    found = [each.check[2].partition("assert ")[2] for each in examples(words, MODULES) if each.check]
     assert len(found) == len(asserted)
     assert all(each.startswith(f"{want}, ") for each, want in zip(found, asserted, strict=True))
 
@@ -66,6 +66,7 @@ def test_a_sentence_that_leaves_open_what_is_wanted_makes_no_check(words: str) -
     assert [each.check for each in examples(words, MODULES)] == [()]
 
 
+<<<<<<< HEAD
 def test_two_examples_of_one_call_that_want_different_values_contradict_one_another() -> None:
     words = "total([1]) should be 1; total([1]) should be 2; total([3]) should be 3; total([1]) must raise ValueError"
     one, other, more, raises = (shlex.join(each.check) for each in examples(words, MODULES))
@@ -74,6 +75,21 @@ def test_two_examples_of_one_call_that_want_different_values_contradict_one_anot
     assert not asks_otherwise(one, one)
     assert not asks_otherwise(one, more)
     assert not asks_otherwise("pytest -q", "pytest")
+=======
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ("total([1]) should be 1, and total([2]) should be 2", ""),
+        ("refund(3) should be 4", "refund"),
+        ("total(prices) should be 180", "prices"),
+        ("refund(3) is a word of prose", ""),
+    ],
+)
+def test_a_name_that_nobody_has_is_told_and_no_title_ends_in_an_and(words: str, missing: str) -> None:
+    found = examples(words, MODULES)
+    assert [each.missing for each in found if each.missing] == ([missing] if missing else [])
+    assert not any(each.said.endswith(("and", ",")) for each in found)
+>>>>>>> 68dd5de8 (planning: an example that holds already is kept and named, and a name that nobody has)
 
 
 def test_an_exception_may_be_what_is_wanted() -> None:

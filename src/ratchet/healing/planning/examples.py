@@ -21,6 +21,7 @@ _LITERAL = re.compile(
     r"'[^'\n]*'|\"[^\"\n]*\"|(?<![\w.-])-?\d[\d_]*(?:\.\d+)?(?![\w])|\b(?:True|False|None|[A-Z]\w{2,60})\b|[\[({]"
 )
 _SENTENCE_ENDS = re.compile(r"[.;!?](?=\s)|\n")
+_AND = re.compile(r"[\s,;`]*\b(?:and|but)\s*$")  # it joins what follows
 _VALUE = "\0"  # stands for a value in the form of what is said
 _WANTED = (
     r"(?:(?:should|must|shall|has to|needs to|ought to|is to) (?:be|equal|return|give|yield|come to|raise)|==|[-=]>)"
@@ -41,11 +42,13 @@ _TURNS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordExample:
-    """One call that words name, and the check that it stands for: () where the words leave open what it is to be."""
+    """One call that words name, and the check that it stands for: () where the words leave open what it is to be.
+    `missing` is the name in it that the project does not have."""
 
     said: str
     call: str
     check: tuple[str, ...] = ()
+    missing: str = ""
 
 
 def examples(words: str, modules: Mapping[str, ast.Module]) -> Sequence[WordExample]:
@@ -89,13 +92,15 @@ def _examples(words: str, homes: Mapping[str, str]) -> Iterator[WordExample]:
         stop = _SENTENCE_ENDS.search(words, end)
         whole = words[end : min(following, stop.start() if stop else len(words))]
         call, needed = words[start:end], _imports(words[start:end], homes)
-        if not needed:
-            continue
         before = [each.end() for each in _SENTENCE_ENDS.finditer(words, 0, start)]
         value = "" if _TURNS.search(words, before[-1] if before else 0, start) else _wanted(whole)
+        said = f"{call}{_AND.sub('', whole)[:_MOST_SAID]}".strip(" ,`")
+        if not needed:
+            if value and (missing := _missing(call, homes)):
+                yield WordExample(said=said, call=call, missing=missing)
+            continue
         check = _program(call, value, needed) if value else ()
         hidden = redact(shlex.join(check)) != shlex.join(check)  # it would be shown and kept with the plan
-        said = f"{call}{whole[:_MOST_SAID]}".strip(" ,`")
         yield WordExample(said=said, call=call, check=() if hidden else check)
 
 
@@ -120,12 +125,17 @@ def _parsed(text: str) -> ast.expr | None:
 
 def _imports(call: str, homes: Mapping[str, str]) -> Sequence[str]:
     """The imports that a call needs; none where it names what the project does not have."""
+    return () if _missing(call, homes) else sorted({homes[each] for each in _names(call) if each in homes})
+
+
+def _names(call: str) -> Sequence[str]:
     node = _parsed(call)
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} if node else set()
-    own = {each for each in names if each in homes}
-    return (
-        sorted({homes[each] for each in own}) if all(each in own or hasattr(builtins, each) for each in names) else ()
-    )
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)] if node else []
+
+
+def _missing(call: str, homes: Mapping[str, str]) -> str:
+    """The first name in a call that neither the project nor the language has."""
+    return next((each for each in _names(call) if each not in homes and not hasattr(builtins, each)), "")
 
 
 def _wanted(said: str) -> str:

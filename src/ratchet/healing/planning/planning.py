@@ -123,10 +123,10 @@ class Planning:
         return plan or self._by_own_check(problem)
 
     def _by_examples(self, why: str) -> TaskPlan | None:
-        """A step for each example in the words that does not hold now, in the place of earlier ones that want another
-        value of the same call."""
+        """A step for each example in the words, those that do not hold now first, in the place of earlier ones that want
+        another value of the same call."""
         steps = self._exemplified(self._episode.wish)
-        if not steps:
+        if not any(each.now == "fails" for each in steps):
             return None
         wanted = [check_text(each.check) for each in steps]
         drop = [
@@ -134,7 +134,7 @@ class Planning:
             for n, each in enumerate(self._seen.before, 1)
             if any(asks_otherwise(check_text(each.check), text) for text in wanted)
         ]
-        found = self._changed(steps, drop)
+        found = self._changed(sorted(steps, key=lambda each: each.now == "passes"), drop)
         beyond = f"Of the words only the examples were looked at: {why}. {self._unclear()}"
         return self._with_own(replace(found, beyond=beyond.strip()))
 
@@ -143,17 +143,22 @@ class Planning:
         for each in examples(words, self._modules()) if "(" in words else ():
             if each.check:
                 step, wrong = self._tried(PlanStep(do=clean(each.said, 300), check=each.check))
-                if not wrong and step.now == "fails" and not _among(step, (*self._seen.before, *steps)):
+                if not wrong and not _among(step, (*self._seen.before, *steps)):
                     steps.append(step)
         return steps
 
     def _unclear(self) -> str:
-        """Name the calls in the words of which it is open what they are to come to, and how to say it."""
+        """Name the calls in the words that the project does not have, and those of which it is open what they are to
+        come to, and how to say it."""
         wish = self._episode.wish
         found = examples(wish, self._modules()) if "(" in wish else ()
-        calls = dict.fromkeys(clean(each.call, 80) for each in found if not each.check)
+        missing = "".join(f"There is no `{clean(each.missing, 80)}` in the project. " for each in found if each.missing)
+        calls = dict.fromkeys(clean(each.call, 80) for each in found if not each.check and not each.missing)
         said = ", ".join(f"`{each} == VALUE`" for each in list(calls)[:_UNCLEAR_SHOWN])
-        return f"No check was made of what is open in the words, or holds a secret: say it as {said}. " if said else ""
+        unsaid = (
+            f"No check was made of what is open in the words, or holds a secret: say it as {said}. " if said else ""
+        )
+        return missing + unsaid
 
     def _modules(self) -> dict[str, ast.Module]:
         """The project's Python modules by their names, tests apart."""
@@ -171,6 +176,8 @@ class Planning:
         own, now = self._seen.own, self._seen.now
         if self._episode.task.steps or own is None or now is None or now.passed:
             found = "" if self._episode.task.steps else self._own_said()
+            holds = [f"`{each.do}`" for each in self._exemplified(self._episode.wish) if each.now == "passes"]
+            found += f"It holds already: {', '.join(holds)}. " if holds else ""
             raise Refused(f"{why}. {found}{self._unclear()}Or give the command that fails now: --check CMD")
         step = PlanStep(do="Make the project's own check pass.", check=own.argv)
         beyond = f"The words beyond the project's own check were not looked at: {why}. {self._unclear()}"
@@ -252,7 +259,7 @@ class Planning:
             except UsageError as error:
                 step, wrong = PlanStep(do=""), str(error)
             # Small models write what is to hold where a command was asked for.
-            meant = self._exemplified(proposed.check) if wrong else []
+            meant = [each for each in self._exemplified(proposed.check) if each.now == "fails"] if wrong else []
             if meant:
                 steps += [replace(each, do=step.do or each.do) for each in meant if not _among(each, (*kept, *steps))]
             elif wrong:
