@@ -13,6 +13,7 @@ from ratchet.cli import shapes, show, show_patterns
 from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.errors import UsageError
+from ratchet.failures.kinds.known import need_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +68,6 @@ def patterns(
     if ctx.invoked_subcommand:
         return
     if kind is not None:
-        from ratchet.failures.kinds.known import need_known
-
         need_known(kind)
     runtime = opened(command_home)
     if by is not None:

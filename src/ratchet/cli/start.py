@@ -109,7 +109,7 @@ def _told(runtime: Runtime, learned: Learned, *, of_all: bool) -> None:
 
 
 def _replayed(runtime: Runtime, learned: Learned) -> str:
-    """What lessons would have spared, in a line; "" where none could have been told."""
+    """The line of what lessons would have spared; "" where none could have been told."""
     replay = None if learned.outcomes else runtime.lessons.replayed()
     with show.progress(quiet=replay is not None) as progress:
         replay = runtime.lessons.backtest(progress=progress) if replay is None else replay
