@@ -114,7 +114,7 @@ def _again(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
 
 
 def _said(step: Json, tool: str) -> str:
-    """What a call without a target was for: a shell's main command, any other's whole input."""
+    """The purpose of a call without a target: a shell's main command, any other's whole input."""
     said = text_in(step, "input")
     return " ".join(chosen_command(said)) if is_shell(tool) else said
 
