@@ -186,7 +186,6 @@ def test_an_example_in_the_words_is_a_check_where_no_model_is_and_where_one_writ
     assert "assert total([200], 10) == 180, total([200], 10)" in first.check[2]
 
 
-<<<<<<< HEAD
 def test_an_example_in_a_follow_up_is_the_check_and_no_model_is_asked_for_a_plan(home: Path, shop: Path) -> None:
     """Its value takes the place of another one that was wanted of the same call."""
     plan = steps(("Take the discount off.", program(DISCOUNT)))
@@ -203,7 +202,8 @@ def test_an_example_in_a_follow_up_is_the_check_and_no_model_is_asked_for_a_plan
     assert "discount off. Then the person said: It is half of it" in again.stdout, "a sentence ends before the next"
     assert re.search(r"at most \d+ attempts?, [\d.]+ USD, \d+ (s|min)\n", again.stdout), again.stdout
     assert (shop / "shop.py").read_text() == half
-=======
+
+
 def test_an_example_that_holds_already_is_kept_and_alone_is_named(bench: Bench) -> None:
     def run(words: str) -> Episode:
         asked = HealRequest(check=(), folder=bench.project, instruction=words, solver="repair")
@@ -216,7 +216,6 @@ def test_an_example_that_holds_already_is_kept_and_alone_is_named(bench: Bench) 
         run("subtotal([1, 2]) must be 3")
     with pytest.raises(Refused, match=r"There is no `subtotl` in the project\."):
         run("subtotl([1, 2]) must be 3")
->>>>>>> 68dd5de8 (planning: an example that holds already is kept and named, and a name that nobody has)
 
 
 def test_a_line_that_the_planner_was_shown_is_nothing_that_nobody_looks_at(home: Path, shop: Path) -> None:

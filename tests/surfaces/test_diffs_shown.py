@@ -117,7 +117,7 @@ def healed(tmp_path_factory: pytest.TempPathFactory) -> Healed:
 
     script = ScriptedSolver([_all("    return 0"), second])
     with Runtime.open(home=home) as runtime:
-        words = "Mend the sum, deploy.yaml and login.yaml."  # settings that no task names are no part of a fix
+        words = "Mend the sum, deploy.yaml, inner.txt and login.yaml."  # what no task names is no part of a fix
         asked = HealRequest(check=("python", "-m", "pytest", "-q"), folder=project, instruction=words)
         landing = Landing(to="patch", name=str(patch))
         ended = runtime.episodes.run(asked, HealMeans(solver=script), landing=landing)

@@ -66,7 +66,6 @@ def test_a_sentence_that_leaves_open_what_is_wanted_makes_no_check(words: str) -
     assert [each.check for each in examples(words, MODULES)] == [()]
 
 
-<<<<<<< HEAD
 def test_two_examples_of_one_call_that_want_different_values_contradict_one_another() -> None:
     words = "total([1]) should be 1; total([1]) should be 2; total([3]) should be 3; total([1]) must raise ValueError"
     one, other, more, raises = (shlex.join(each.check) for each in examples(words, MODULES))
@@ -75,7 +74,8 @@ def test_two_examples_of_one_call_that_want_different_values_contradict_one_anot
     assert not asks_otherwise(one, one)
     assert not asks_otherwise(one, more)
     assert not asks_otherwise("pytest -q", "pytest")
-=======
+
+
 @pytest.mark.parametrize(
     ("words", "missing"),
     [
@@ -89,7 +89,6 @@ def test_a_name_that_nobody_has_is_told_and_no_title_ends_in_an_and(words: str, 
     found = examples(words, MODULES)
     assert [each.missing for each in found if each.missing] == ([missing] if missing else [])
     assert not any(each.said.endswith(("and", ",")) for each in found)
->>>>>>> 68dd5de8 (planning: an example that holds already is kept and named, and a name that nobody has)
 
 
 def test_an_exception_may_be_what_is_wanted() -> None:

@@ -123,7 +123,7 @@ class Planning:
         return plan or self._by_own_check(problem)
 
     def _by_examples(self, why: str) -> TaskPlan | None:
-        """A step for each example in the words, those that do not hold now first, in the place of earlier ones that want
+        """A step for each example in the words, what does not hold now first, in the place of earlier ones that want
         another value of the same call."""
         steps = self._exemplified(self._episode.wish)
         if not any(each.now == "fails" for each in steps):
