@@ -324,7 +324,7 @@ class AsyncLessonBook:
         return await asyncio.to_thread(lambda: self._held().list(state=state, project=project))
 
     async def show(self, lesson_id: str) -> Lesson:
-        """One lesson. Raises NotFound."""
+        """One lesson, with the edits that it was learnt from. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(lesson_id))
 
     async def words(self, *, project: str | None = None, every: bool = False) -> tuple[Correction, ...]:
