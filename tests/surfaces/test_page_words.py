@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from ratchet.runtime import Runtime
@@ -13,21 +10,7 @@ pytest.importorskip("fastapi")
 
 from starlette.testclient import TestClient
 
-from ratchet.serving.api.app import create
-from ratchet.serving.api.serving import Serving
-
 HTML = {"accept": "text/html"}
-
-
-@pytest.fixture
-def runtime(home: Path) -> Iterator[Runtime]:
-    with Runtime.open(home=home) as opened:
-        yield opened
-
-
-@pytest.fixture
-def client(runtime: Runtime) -> TestClient:
-    return TestClient(create(runtime, Serving(workers=0)), base_url="http://localhost")
 
 
 def test_a_template_reads_without_its_placeholders_and_advice_with_its_commands_as_code(
