@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -388,7 +389,7 @@ class Runtime(Foundation):
         from ratchet.lessons import lessons
 
         store, window_s = self._read(drained=drained), self.config.window_days * DAY_S
-        about, asked = lessons.by_pattern(store), {"agent": agent, "kind": kind}
+        about, asked = partial(lessons.by_pattern, store), {"agent": agent, "kind": kind}
         return PatternList(
             store, now=time.time(), window_s=window_s, include_excused=include_excused, about=about, **asked
         )
@@ -402,7 +403,7 @@ class Runtime(Foundation):
 
         store = self._read()
         found = detail(store, pattern_id, now=time.time(), window_s=self.config.window_days * DAY_S, known=known)
-        about = lessons.by_pattern(store).get(found.pattern.id, ())
+        about = lessons.by_pattern(store, [found.pattern.id]).get(found.pattern.id, ())
         return replace(found, pattern=replace(found.pattern, lessons=about))
 
     def correlations(self) -> list[Correlation]:

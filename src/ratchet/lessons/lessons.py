@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ratchet import ids
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
+from ratchet.failures.patterns.merging import pattern_of_rule
 from ratchet.failures.searching import words_in
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.standing import without_repeats
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
+from ratchet.store.paging import in_parts, rows_among
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 WrittenBy: TypeAlias = Literal["person", "report", "conversation"]
 STATES: tuple[LessonState, ...] = ("active", "candidate", "quarantined", "retired")
 """All states, in the order in which lessons are listed."""
-_ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
 
 
 # -- decided by a person --------------------------------------------------------------------------------------------
@@ -167,48 +169,40 @@ def listed(
     return found if limit is None else found[:limit]
 
 
-def by_pattern(store: Store) -> dict[str, tuple[Lesson, ...]]:
-    """Pattern id -> the lessons about its failures, in the order of `listed`; retired ones are left out. One that
-    answers a rule stands at that rule's pattern, whatever else its runs showed; of several projects' that say the same
-    the first does."""
-    states: tuple[LessonState, ...] = ("active", "candidate", "quarantined")
-    lessons = listed(store, states=states)
-    about: dict[str, set[str]] = {each.id: {each.signature} for each in lessons}
-    for row in store.sum_by("resolutions", ("signature", "lesson_id"), ("count:*",), {"lesson_id": ("!=", "")}):
-        if row["lesson_id"] in about and row["signature"]:
-            about[str(row["lesson_id"])].add(str(row["signature"]))
-    pattern_of = _patterns_of(store, sorted(set().union(*about.values())) if about else [])
-    ruling, answers = _rules(store)
-    ruled = set(ruling.values())
-    found: dict[str, list[Lesson]] = {}
-    for each in lessons:
-        patterns = {pattern_of[name] for name in about[each.id] if name in pattern_of}
-        keys = answers.get(each.id)
-        if keys is not None:
-            patterns = {ruling[key] for key in keys if key in ruling} or patterns - ruled
-        for pattern in sorted(patterns):
-            found.setdefault(pattern, []).append(each)
+def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesson, ...]]:
+    """Each of these patterns by its id -> the lessons about its failures, in the order of `listed`; retired ones are
+    left out. One that answers a rule stands at that rule's pattern, whatever else its runs showed; of several
+    projects' that say the same the first does."""
+    pattern_of = {
+        str(row["signature"]): str(row["pattern"]) for row in rows_among(store, "signatures", "pattern", patterns)
+    }
+    met: dict[str, set[str]] = defaultdict(set)  # lesson -> patterns whose failures it stands for
+    for row in rows_among(store, "lessons", "signature", pattern_of):
+        met[str(row["id"])].add(pattern_of[str(row["signature"])])
+    for some in in_parts(pattern_of):
+        asked: Where = {"signature": ("in", some), "lesson_id": ("!=", "")}
+        for row in store.sum_by("resolutions", ("signature", "lesson_id"), (), asked):
+            met[str(row["lesson_id"])].add(pattern_of[str(row["signature"])])
+    named = rows_among(store, "patterns", "id", patterns)
+    ruled = {str(row["rule"]): str(row["id"]) for row in named if row.get("rule")}
+    answers: dict[str, set[str]] = defaultdict(set)  # lesson -> the patterns of the rules that it answers
+    for row in rows_among(store, "answers", "key", ruled):
+        answers[str(row["lesson_id"])].add(ruled[str(row["key"])])
+    elsewhere = _answering_a_rule(store, met.keys() - answers.keys())
+    found: dict[str, list[Lesson]] = defaultdict(list)
+    about = map(lesson_of, rows_among(store, "lessons", "id", met.keys() | answers.keys()))
+    for each in sorted((each for each in about if each.state != "retired"), key=by_merit):
+        for pattern in answers.get(each.id, () if each.id in elsewhere else met[each.id].difference(ruled.values())):
+            found[pattern].append(each)
     return {pattern: tuple(first for first, _ in without_repeats(each)) for pattern, each in found.items()}
 
 
-def _rules(store: Store) -> tuple[dict[str, str], dict[str, set[str]]]:
-    """(rule -> its pattern, lesson -> the keys that it answers)."""
-    answers: dict[str, set[str]] = {}
-    for row in store.sum_by("answers", ("lesson_id", "key"), ()):
-        answers.setdefault(str(row["lesson_id"]), set()).add(str(row["key"]))
-    if not answers:  # then no rule matters, and no pattern is read
-        return {}, {}
-    ruling = {str(row["rule"]): str(row["id"]) for row in store.find("patterns").rows if row.get("rule")}
-    return ruling, answers
-
-
-def _patterns_of(store: Store, signatures: Sequence[str]) -> dict[str, str]:
-    """Signature -> the pattern it belongs to now (a merge may have moved it)."""
-    found: dict[str, str] = {}
-    for start in range(0, len(signatures), _ASKED_AT_ONCE):
-        asked: Where = {"signature": ("in", list(signatures[start : start + _ASKED_AT_ONCE]))}
-        found |= {str(row["signature"]): str(row["pattern"]) for row in store.find("signatures", asked).rows}
-    return found
+def _answering_a_rule(store: Store, lessons: Collection[str]) -> set[str]:
+    """Return those of these lessons that answer a rule which has a pattern."""
+    keys = [(str(row["lesson_id"]), str(row["key"])) for row in rows_among(store, "answers", "lesson_id", lessons)]
+    rules = {pattern_of_rule(key) for _, key in keys}
+    known = {str(row["id"]) for row in rows_among(store, "patterns", "id", rules)}
+    return {lesson for lesson, key in keys if pattern_of_rule(key) in known}
 
 
 def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]:

@@ -226,7 +226,8 @@ def test_what_two_projects_say_alike_is_said_once(store: Store) -> None:
     recalled = recall(store, PIPED[0])
     (found,) = recalled.lessons or recalled.possibly
     assert len(found.learnt_in) == 2
-    assert {len(each) for each in lessons.by_pattern(store).values()} == {1}
+    patterns = {str(row["pattern"]) for row in store.find("signatures").rows}
+    assert {len(each) for each in lessons.by_pattern(store, patterns).values()} == {1}
     assert not found.lesson.example, "an example that repeats the advice is none"
 
 

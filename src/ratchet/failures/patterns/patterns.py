@@ -4,8 +4,8 @@ agents and hours there are, never on how many outcomes."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ratchet.errors import NotFound
 from ratchet.failures.health import EXCUSED
@@ -18,6 +18,9 @@ from ratchet.records import Json, Lesson, Pattern, Trend, whole_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
+
+LessonsOf: TypeAlias = "Callable[[Collection[str]], Mapping[str, tuple[Lesson, ...]]]"
+"""The lessons about each of some patterns, by their ids."""
 
 WINDOW_S = 14 * 86_400.0
 """Two weeks: long enough to hold three sightings of what happens weekly, short enough that last month is over."""
@@ -71,11 +74,10 @@ class PatternList:
         agent: str | None = None,
         kind: str | None = None,
         include_excused: bool = False,
-        about: Mapping[str, tuple[Lesson, ...]] | None = None,
+        about: LessonsOf | None = None,
         only: str | None = None,
     ) -> None:
-        self._store, self._now, self._agent = store, now, agent
-        self._about = about or {}
+        self._store, self._now, self._agent, self._about = store, now, agent, about
         self._activity, counted = Activity(store, now=now, window_s=window_s), _Counted(store, agent)
         found = tallied(store, agent=agent, kind=kind, pattern=only, include_excused=include_excused)
         if agent is None and kind is None:
@@ -105,7 +107,8 @@ class PatternList:
         sums = [each.sums for each in rows]
         name_agents(self._store, sums, [self._agent] if self._agent else self._activity.agents)
         trends = _trends(_Counted(self._store, self._agent), self._activity, sums)
-        found = [_pattern(each, said, self._about) for each, said in zip(rows, trends, strict=True)]
+        about = self._about([each.id for each in rows]) if self._about else {}
+        found = [_pattern(each, said, about.get(each.id, ())) for each, said in zip(rows, trends, strict=True)]
         decisions = self._store.find("triage").rows
         if not decisions:
             return found
@@ -131,7 +134,6 @@ def patterns(
     kind: str | None = None,
     limit: int | None = None,
     include_excused: bool = False,
-    about: Mapping[str, tuple[Lesson, ...]] | None = None,
     only: str | None = None,
 ) -> list[Pattern]:
     """Patterns in the order of what keeps failing: recurring ones on top (those of one session below the others, and
@@ -156,7 +158,6 @@ def patterns(
         agent=agent,
         kind=kind,
         include_excused=include_excused,
-        about=about,
         only=only,
     )
     return found.built(found.rows[:limit])
@@ -268,7 +269,7 @@ def _impact(kind: str, sums: Tallied) -> float:
     return SEVERITY_WEIGHTS.get(severity, 1.0) * (sums.count + sums.wasted_s / 60)
 
 
-def _pattern(row: PatternRow, said: Trend, about: Mapping[str, tuple[Lesson, ...]]) -> Pattern:
+def _pattern(row: PatternRow, said: Trend, about: tuple[Lesson, ...]) -> Pattern:
     sums = row.sums
     return Pattern(
         id=row.id,
@@ -285,7 +286,7 @@ def _pattern(row: PatternRow, said: Trend, about: Mapping[str, tuple[Lesson, ...
         wasted_s=round(sums.wasted_s, 3),
         wasted_tokens=sums.wasted_tokens,
         impact=round(row.impact, 3),
-        lessons=about.get(row.id, ()),
+        lessons=about,
     )
 
 
