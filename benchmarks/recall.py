@@ -33,7 +33,7 @@ from pathlib import Path
 from figures import Figure, at_least, at_most, publish
 from ratchet.lessons.calibration import calibrate
 from ratchet.lessons.lessons import add
-from ratchet.lessons.recall import Recalled, recall
+from ratchet.lessons.recall import Recalled, recall, sought
 from ratchet.lessons.recall import recalled as recalled_where
 from ratchet.ports import Where
 from ratchet.records import Json
@@ -95,7 +95,7 @@ class Memory:
             return recall(self.store, query.text, limit=5)
         others: list[Json] = [name for name in self.names.values() if name not in query.right]
         where: Where = {"state": "active", "head": ("in", others)}
-        return recalled_where(self.store, query.text, where, limit=5, project=None)
+        return recalled_where(self.store, sought(query.text), where, limit=5, project=None)
 
     def listed(self, found: Recalled) -> list[str]:
         return [self.names[each.id] for each in (*found.lessons, *found.possibly)]

@@ -78,11 +78,13 @@ class Bars:
 
 
 class Sought:
-    """A text that is asked about, made ready. `form` is "line", "output", "trace", or "passage" of a longer text."""
+    """A text that is asked about, redacted, made ready: `whole` as it is, `said` what tells of the failure. `form` is
+    "line", "output", "trace", or "passage" of a longer text."""
 
-    __slots__ = ("features", "form", "said", "template", "text")
+    __slots__ = ("features", "form", "said", "template", "text", "whole")
 
     def __init__(self, said: str, form: str = "") -> None:
+        self.whole = said
         self.said = telling_of(said)
         self.template = template_of(self.said)
         self.features = features_of(self.said)

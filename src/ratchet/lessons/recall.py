@@ -90,10 +90,10 @@ class Recalled:
 
     lessons: tuple[RecalledLesson, ...]
     searched: int
-    elapsed_ms: float
     possibly: tuple[RecalledLesson, ...] = ()
     looked_for: str = ""
     silent: Silent = ""
+    elapsed_ms: float = 0.0
 
     @property
     def abstained(self) -> bool:
@@ -116,31 +116,33 @@ def recall(
     Without `listing` only what is sure is looked for. What is active is judged by itself: no crowd of candidates hides
     it. Raises StoreError when the store cannot be read: that is no answer, unlike an empty one.
     """
+    started, asked, limit = time.perf_counter(), sought(text), max(0, limit)
+    found = recalled(store, asked, {"state": ("in", [*states])}, limit=limit, project=project, listing=listing)
+    others: list[Json] = [state for state in states if state != "active"]
+    crowded = "active" in states and others and _counted(store, {"state": ("in", others)})
+    if crowded and all(each.lesson.state != "active" for each in found.lessons):
+        active = recalled(store, asked, {"state": "active"}, limit=limit, project=project, listing=False)
+        found = found if active.abstained else _ahead(active.lessons, found, limit)
+    return replace(found, elapsed_ms=(time.perf_counter() - started) * 1000)
 
-    def asked(states: Sequence[LessonState], *, listing: bool) -> Recalled:
-        where: Where = {"state": ("in", [*states])}
-        return recalled(store, text, where, limit=max(0, limit), project=project, listing=listing)
 
-    found = asked(states, listing=listing)
-    mixed = "active" in states and len(states) > 1
-    if not mixed or any(each.lesson.state == "active" for each in found.lessons):
-        return found
-    active = asked(("active",), listing=False)
-    if active.abstained:
-        return found
-    told = {each.text for each in active.lessons}
+def _ahead(sure: tuple[RecalledLesson, ...], found: Recalled, limit: int) -> Recalled:
+    """Put what is sure before what else was found."""
+    told = {each.text for each in sure}
     lessons, possibly = ([each for each in some if each.text not in told] for some in (found.lessons, found.possibly))
-    return replace(found, lessons=(*active.lessons, *lessons)[:limit], possibly=tuple(possibly), silent="")
+    return replace(found, lessons=(*sure, *lessons)[:limit], possibly=tuple(possibly), silent="")
+
+
+def sought(text: str) -> Sought:
+    """Make a text ready: redacted as everything stored was, so that signatures agree."""
+    return Sought(redact(_ends(text)))
 
 
 def recalled(
-    store: Store, text: str, where: Where, *, limit: int, project: str | None, listing: bool = True
+    store: Store, asked: Sought, where: Where, *, limit: int, project: str | None, listing: bool = True
 ) -> Recalled:
     """`recall` among the lessons that meet `where`."""
-    started = time.perf_counter()
-    said = redact(_ends(text))  # as everything stored was, so that signatures agree
-    asked = Sought(said)
-    searched = _count(store, where)
+    said, searched = asked.whole, _count(store, where)
     sure: dict[str, RecalledLesson] = {}
     possibly: dict[str, RecalledLesson] = {}
     silent: Silent = "empty" if not asked.template else "nothing" if not searched else ""
@@ -159,7 +161,6 @@ def recalled(
         lessons=_placed(store, [*sure.values()][:limit]),
         possibly=_placed(store, [each for each in possibly.values() if each.text not in told][:limit]),
         searched=searched,
-        elapsed_ms=(time.perf_counter() - started) * 1000,
         looked_for=asked.template,
         silent=silent,
     )
