@@ -254,16 +254,17 @@ class Ratchet:
         return self._runtime.health()
 
     def recall(self, text: str, limit: int = 5, *, project: str | None = None, session: str | None = None) -> Recalled:
-        """Look up what is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and
-        `.abstained`.
+        """Look up what is known to fix this error: `.lessons` (each with its advice, `.text`) and `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
-        recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
-        none or a limit below 0.
+        recorded or learnt in this home; UsageError for a text that is none or a limit below 0.
         """
         need_text("text", text)
         need_count("limit", limit)
         need_text_or_none(project=project, session=session)
+        from ratchet.lessons.meaning import allow
+
+        allow()
         return self._runtime.recall(text, limit=limit, project=project, session=session)
 
     @property

@@ -160,12 +160,10 @@ class AsyncRatchet:
     async def recall(
         self, text: str, limit: int = 5, *, project: str | None = None, session: str | None = None
     ) -> Recalled:
-        """Look up what is known to fix this error: `.lessons` (each with `.text`, the advice verbatim) and
-        `.abstained`.
+        """Look up what is known to fix this error: `.lessons` (each with its advice, `.text`) and `.abstained`.
 
         With `session` the session's arm of the control is obeyed and recorded. Raises NotFound when nothing was ever
-        recorded or learnt in this home, which is another answer than knowing nothing; UsageError for a text that is
-        none or a limit below 0.
+        recorded or learnt in this home; UsageError for a text that is none or a limit below 0.
         """
         return await asyncio.to_thread(lambda: self._held().recall(text, limit, project=project, session=session))
 

@@ -23,7 +23,7 @@ from ratchet.improving.targets.pieces import piece_named
 from ratchet.improving.trials.trials import trials
 from ratchet.integrations import install
 from ratchet.integrations.settings_file import InstallScope
-from ratchet.lessons import exposure
+from ratchet.lessons import exposure, meaning
 from ratchet.lessons.ahead.making import everywhere
 from ratchet.lessons.calibration import LEAST, LEAST_TRACES, promise_of
 from ratchet.recording import journal
@@ -205,6 +205,7 @@ def _recall(path: Path) -> Check:
         f"of failures that it has no fix for, it offers a wrong one for at most 1 of {1 / promise.lines:.0f}"
         f"{chosen(promise.lines_from, LEAST)} (of tracebacks 1 of {1 / promise.traces:.0f}"
         f"{chosen(promise.traces_from, LEAST_TRACES)}){usual}"
+        f"{'; what people wrote is compared by its meaning, too' if meaning.installed() else ''}"
     )
     return Check(name="recall", ok=True, found=found)
 

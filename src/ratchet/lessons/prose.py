@@ -2,7 +2,8 @@
 tried tells a right first hit from a wrong one.
 
 z = BM25 / the best BM25 + half of how much of either title stands in the other; of a conversation, whose turns speak of
-many things, its best window counts like a title. Words are compared by their stems. A later text about the same goes
+many things, its best window counts like a title. Words are compared by their stems; where `meaning` is loaded, twice
+the cosine is added for the best reports and notes. A later text about the same goes
 first, and the older one is shown as superseded: decided when asked, since a link by similarity at writing joins what is
 unrelated (64 of 140 pairs).
 """
@@ -18,6 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ratchet.failures.features import spaced
+from ratchet.lessons import meaning
 from ratchet.lessons.finding import rarity
 from ratchet.records import Row, number_in, text_in
 from ratchet.store.derived import PROSE
@@ -31,8 +33,9 @@ SOUGHT = 48  # words by which prose is searched
 STEPS = 20_000
 CANDIDATES = 64
 WINDOW = 3  # turns of a conversation that are looked at together, beginning with each of them
+MEANT = 16  # of the best, that are compared by what they mean
 AMONG = 5  # a newer text supersedes an older one among the best
-_WINDOW_SHARE = 0.5
+_WINDOW_SHARE, _MEANING_SHARE = 0.5, 2.0
 _SAME = 0.25  # words in common, by rarity, of two texts about the same
 _NEARLY = 0.3  # of the older one's z that the newer one must reach
 _COMMON = 0.25  # of the rarity of either text: less is `error`, `cannot`, `module`
@@ -74,7 +77,21 @@ def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writin
     rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
     whole = dict.fromkeys(terms, rarity({"": counts.get("", 0)}, "unmet")) | known
     about = [each for each in _scored(asked, known, rows, whole) if _is_about(each)]
-    return _superseding(about)[:limit]
+    return _superseding(_meant(asked, about))[:limit]
+
+
+def _meant(asked: str, found: list[Writing]) -> list[Writing]:
+    """Put the best reports and notes in the order of what they mean, too, where this process has the model.
+    Conversations stay where they are: what tells those apart, a year or a name, it does not see."""
+    model = meaning.loaded()
+    places = [at for at, each in enumerate(found[:MEANT]) if text_in(each.row, "source") != "conversation"]
+    if model is None or len(places) < 2:
+        return found
+    near = dict(zip(places, model.near(asked, [text_of(found[at].row) for at in places]), strict=True))
+    ordered = [*found]
+    for place, at in zip(places, sorted(near, key=lambda at: -found[at].z - _MEANING_SHARE * near[at]), strict=True):
+        ordered[place] = found[at]
+    return ordered
 
 
 def _is_about(each: Writing) -> bool:

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 
 from ratchet import __version__
 from ratchet.failures.classification import classify
+from ratchet.lessons import meaning
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.serving.api import description, limits, problems
@@ -105,6 +106,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     held.runtime.patience_s = PATIENCE_S
     classify("TimeoutError: the words that tell kinds apart are indexed before threads ask for them at once")
+    meaning.allow()
     if held.serving.workers:
         held.workers = TaskWorkers(lambda: held.runtime.store, lambda: held.runtime.episodes, held.serving.workers)
     loop = asyncio.get_running_loop()

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError
 from mcp_types import ToolAnnotations
 
 from ratchet.errors import RatchetError
+from ratchet.lessons import meaning
 from ratchet.lessons.rows import without_evidence
 from ratchet.recording import wire
 from ratchet.records import Lesson
@@ -35,6 +36,7 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_worl
 
 def furnish(server: MCPServer, runtime: Runtime, place: Place) -> None:
     """Add everything to a server."""
+    meaning.allow()
     leaving = in_its_words if place.with_evidence else _without_evidence
     tools = Tools(runtime, place.allowed, leaving)
     others = (FailingTools(runtime), SessionTools(runtime), LessonTools(runtime, place), TaskTools(runtime, place))
