@@ -10,23 +10,30 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
+PARTS  := tests/surfaces tests/contract tests/loops tests/unit
 
-.PHONY: demo test around others test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
+.PHONY: demo test $(PARTS) others ci peers test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
 
-# Two at a time here, too.
+# Two at a time, the longest first, the next as soon as one has ended.
 test: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 around others
+	@$(MAKE) --no-print-directory --jobs 2 $(PARTS) others
 
-AROUND := tests/contract tests/crash tests/surfaces
-
-around: $(READY)
-	$(BIN)/python -m pytest $(AROUND)
+$(PARTS): $(READY)
+	$(BIN)/python -m pytest $@
 
 others: $(READY)
-	$(BIN)/python -m pytest $(AROUND:%=--ignore=%)
+	$(BIN)/python -m pytest $(PARTS:%=--ignore=%)
+
+# All that CI asks beside `static`, in the same way.
+ci: $(READY) $(SITE)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(PARTS) test-postgres others peers site demo
+
+# The tests of packages that `ratchet.compat` stands in for.
+peers: $(READY)
+	bash scripts/peers.sh
 
 # The same tests on a Postgres: that of RATCHET_TEST_POSTGRES, else one that is started for them.
 test-postgres: $(READY)

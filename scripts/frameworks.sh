@@ -29,9 +29,22 @@ declare -A oldest=(
 age=${1:-newest}
 declare -n versions=$age
 names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa openevolve skillopt dspy"}
-for name in $names; do
-  place=.frameworks/$name-$age
+
+# Built once: each environment would bring the means to build it, only to write the same two files.
+wheel=$(mktemp -d)
+trap 'rm -rf "$wheel"' EXIT
+.venv/bin/python -c 'import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])' "$wheel"
+
+install() {
+  local place=.frameworks/$1-$age
   [ -x "$place/bin/python" ] || ${PYTHON:-python3} -m venv "$place"
   # shellcheck disable=SC2086  (a list of requirements)
-  "$place/bin/python" -m pip install --quiet --disable-pip-version-check -e . ${versions[$name]}
+  "$place/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "$wheel"/*.whl ${versions[$1]}
+}
+
+started=()
+for name in $names; do
+  install "$name" & started+=($!)
+  [ ${#started[@]} -lt 2 ] || { wait "${started[0]}"; started=("${started[@]:1}"); }  # two at a time
 done
+for each in "${started[@]}"; do wait "$each"; done

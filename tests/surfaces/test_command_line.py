@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,9 +47,20 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a home that has learnt, to copy."""
+    learning = Shell(tmp_path_factory.mktemp("learnt"))
+    learning.run("learn", str(HISTORY), "--json")
+    return learning.home
+
+
 @pytest.fixture
-def taught(shell: Shell) -> Shell:
-    shell.run("learn", str(HISTORY), "--json")
+def taught(shell: Shell, request: pytest.FixtureRequest) -> Shell:
+    if "RATCHET_DATABASE_URL" in os.environ:  # a database of its own for each test
+        shell.run("learn", str(HISTORY), "--json")
+    else:
+        shutil.copytree(request.getfixturevalue("learnt"), shell.home, dirs_exist_ok=True)
     return shell
 
 

@@ -189,7 +189,13 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("words", "text", "said", "code"),
     [
-        (["keep", "-"], "commit\tval\na\t1\n", "has no column 'score'; it has commit, val", 2),
+        (
+            ["keep", "-"],
+            "commit\tnote\tval\na\t-\t1\n",
+            "it has commit, note, val: say which one holds it, as --score val",
+            2,
+        ),
+        (["keep", "-"], "run\tscore\na\t1\n", "it has run, score: say which one holds it, as --by COLUMN", 2),
         (["keep", "-"], "version\tscore\na\tcrash\n", "no run with a number", 2),
         (["keep", "-"], "", "has no header", 2),
         (["keep", "-"], '{"version": "a", "score": 1}\n{oops\n', "line 2: no JSON object", 2),

@@ -69,6 +69,14 @@ def test_a_route_and_its_command_give_the_same_answer(learnt: Path, path: str, w
     assert SECRET not in answer.text
 
 
+def test_a_session_of_which_no_history_was_read_says_so(learnt: Path) -> None:
+    with Runtime.open(home=learnt) as runtime:
+        runtime.record("coder", task="Bash", session="fed", error="make: no rule")
+    said = "recorded as it ran; no history of it was read"
+    assert said in ran(learnt, "sessions", "show", "fed")
+    assert said not in ran(learnt, "sessions", "show", SESSION)
+
+
 def test_the_tools_of_an_agent_give_it_too(learnt: Path) -> None:
     with client(learnt) as held:
         found = held.get("/v1/search?q=make%20build&limit=8").json()

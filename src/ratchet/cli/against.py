@@ -38,7 +38,7 @@ from ratchet.evolving.competitors.prose import TableProse
 @json_option
 def compare(
     others: Sequence[str], own: Path, kinds: Sequence[str], whole: bool, limit: int, plans: Path | None, program: str,
-    prose: bool | None, model: str, budget_usd: float, unpriced: bool, command_home: Path | None, as_json: bool,
+    prose: bool | None, model: str, budget_usd: float, unpriced: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare your project with others: commands, options, tools, endpoints, topics.
 
@@ -57,7 +57,7 @@ def compare(
     if not as_json:
         _table(table, rows, limit)
     said = TableProse()
-    models = opened(command_home).models.choice if prose is not False else None
+    models = opened().models.choice if prose is not False else None
     if models is not None and (prose or model or models.named()):
         gaps = [each for each in rows[:limit] if each.is_gap(table.own)]
         said = say(gaps, models, model=model, usd=budget_usd, unpriced=unpriced, told=note)
@@ -80,12 +80,12 @@ def _prose(said: TableProse, *, quiet: bool) -> None:
         return
     out = console()
     dropped = f"; {number(said.dropped, 'sentence')} without evidence dropped" if said.dropped else ""
-    out.print(f"\n{plain(said.by, 60)} says{dropped}:", soft_wrap=True)
+    out.print(f"\n{plain(said.by, 60)} says{dropped}:")
     for line in said.lines:
-        out.print(Styled("  ").append(plain(line.text, 300), "default"), soft_wrap=True)
+        out.print(Styled("  ").append(plain(line.text, 300), "default"))
         for row in line.rows:
             places = ", ".join(f"{project} {cell.place}" for project, cell in row.cells.items())
-            out.print(Styled("      ").append(plain(f"{row.name}: {places}", 300), "cyan"), soft_wrap=True)
+            out.print(Styled("      ").append(plain(f"{row.name}: {places}", 300), "cyan"))
 
 
 def _table(table: FeatureTable, rows: Sequence[ComparedFeature], limit: int) -> None:
@@ -96,10 +96,10 @@ def _table(table: FeatureTable, rows: Sequence[ComparedFeature], limit: int) -> 
         had = f"{sum(other in each.cells for other in table.others)} of {len(table.others)}"
         line = Styled(f"{each.kind:<9}").append(plain(each.name, 60), "bold")
         line.append(" " * max(1, 33 - len(each.name)) + had, "default")
-        out.print(line.append("  gap" if each.is_gap(table.own) else "", "yellow"), soft_wrap=True)
+        out.print(line.append("  gap" if each.is_gap(table.own) else "", "yellow"))
         for project, found in each.cells.items():
             cell = Styled(f"         {plain(project, 30)} ").append(plain(found.place, 120), "cyan")
-            out.print(cell.append("  ").append(plain(found.shown, 110), "dim"), soft_wrap=True)
+            out.print(cell.append("  ").append(plain(found.shown, 110), "dim"))
     if len(rows) > limit:
         kinds = Counter(each.kind for each in rows[limit:])
         said = ", ".join(number(kinds[each], each) for each in KINDS if kinds[each])

@@ -110,22 +110,28 @@ def cli(ctx: click.Context, home: Path | None) -> None:
     ctx.obj = home
 
 
+def _keep_home(ctx: click.Context, param: click.Parameter, home: Path | None) -> None:
+    """`--home` counts before and after a command's name; behind it, it is the nearer one."""
+    del param
+    ctx.find_root().obj = home or ctx.find_root().obj
+
+
 home_option = click.option(
     "--home",
-    "command_home",
     type=PATH,
+    expose_value=False,
+    callback=_keep_home,
     help="Where everything is kept (RATCHET_HOME; ~/.ratchet).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 
 
-def opened(command_home: Path | None = None) -> Runtime:
-    """The runtime of this call, closed when the command ends. `--home` counts before and after the command's name."""
+def opened() -> Runtime:
+    """The runtime of this call, closed when the command ends."""
     from ratchet.runtime import Runtime
 
     ctx = click.get_current_context()
-    root = ctx.find_root()
-    runtime = Runtime.open(home=command_home or root.obj)
+    runtime = Runtime.open(home=ctx.find_root().obj)
     ctx.call_on_close(runtime.close)
     return runtime
 

@@ -33,9 +33,7 @@ _LEFT_S = 7 * 86_400.0  # what a killed run left is kept for so long
 @click.option("--html", "page", type=PATH, metavar="FILE", help="Write a page as well.")
 @home_option
 @json_option
-def backtest(
-    paths: tuple[Path, ...], since: str | None, page: Path | None, command_home: Path | None, as_json: bool
-) -> None:
+def backtest(paths: tuple[Path, ...], since: str | None, page: Path | None, as_json: bool) -> None:
     """Replay your own sessions: what would lessons have saved?
 
     Asks at each failure what was known before that session, and looks whether it is what ended the failure. Without
@@ -43,7 +41,7 @@ def backtest(
     but for a run that is killed: the same one goes on where it was.
     """
     start = _moment(since) if since else 0.0
-    runtime = opened(command_home)
+    runtime = opened()
     if not paths and not runtime.exists:
         raise NotFound(f"nothing was learnt in {runtime.home} yet: run `ratchet learn`, or name a history")
     with show.progress(quiet=as_json) as progress:

@@ -37,9 +37,9 @@ bench.add_command(watch)
 @bench.command("list")
 @home_option
 @json_option
-def list_benchmarks(command_home: Path | None, as_json: bool) -> None:
+def list_benchmarks(as_json: bool) -> None:
     """The benchmarks that are here: shipped and imported."""
-    book = opened(command_home).benchmarks
+    book = opened().benchmarks
     found = [book.benchmark(name) for name in book.names()]
     show.as_json([shapes.bench.BenchmarkShape.built(each) for each in found]) if as_json else show_bench.benchmarks(
         found
@@ -52,12 +52,12 @@ def list_benchmarks(command_home: Path | None, as_json: bool) -> None:
 @click.option("--evaluations", is_flag=True, help="With --json, of a run: every single evaluation.")
 @home_option
 @json_option
-def show_one(name: str, task_id: str, evaluations: bool, command_home: Path | None, as_json: bool) -> None:
+def show_one(name: str, task_id: str, evaluations: bool, as_json: bool) -> None:
     """A benchmark's tasks, one task, or a run by its id.
 
     Graders and right answers are not shown: an agent might read along.
     """
-    book = opened(command_home).benchmarks
+    book = opened().benchmarks
     if name not in book.names() and name.startswith("bn"):
         held, found = book.figures(name)
         noise = book.noise(name) if held.aa else None
@@ -112,7 +112,6 @@ def run(
     budget_s: float | None,
     resume: str | None,
     asked: Callable[..., BenchAsked],
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Measure an agent on a benchmark.
@@ -128,7 +127,7 @@ def run(
     """
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID")
-    book = opened(command_home).benchmarks
+    book = opened().benchmarks
     with draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
         means = BenchMeans(
             told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set, usd=budget_usd, seconds=budget_s
@@ -172,9 +171,9 @@ def _exit_code(held: BenchRun, *, nothing: bool) -> int:
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
 @home_option
 @json_option
-def history(name: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+def history(name: str | None, limit: int, as_json: bool) -> None:
     """Runs, newest first, with their scores."""
-    found = opened(command_home).benchmarks.history(name=name, limit=limit)
+    found = opened().benchmarks.history(name=name, limit=limit)
     show.as_json([shapes.bench.PastBenchRunShape.past(each) for each in found]) if as_json else show_bench.history(
         found
     )
@@ -185,9 +184,9 @@ def history(name: str | None, limit: int, command_home: Path | None, as_json: bo
 @click.argument("second")
 @home_option
 @json_option
-def compare(first: str, second: str, command_home: Path | None, as_json: bool) -> None:
+def compare(first: str, second: str, as_json: bool) -> None:
     """Tell how much better the SECOND run is than the FIRST, in pairs, and what so many runs cannot see."""
-    found = opened(command_home).benchmarks.compare(first, second)
+    found = opened().benchmarks.compare(first, second)
     show.as_json(shapes.bench.BenchComparisonShape.compared(found)) if as_json else show_bench.compared(found)
 
 
@@ -196,7 +195,7 @@ def compare(first: str, second: str, command_home: Path | None, as_json: bool) -
 @click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="In plain processes, no protection.")
 @home_option
 @json_option
-def check(name: str, unsafe: bool, command_home: Path | None, as_json: bool) -> None:
+def check(name: str, unsafe: bool, as_json: bool) -> None:
     """Try whether each task tells a right answer from none.
 
     Its reference must pass, and doing nothing must not, each twice. `ratchet bench import` does this by itself.
@@ -204,7 +203,7 @@ def check(name: str, unsafe: bool, command_home: Path | None, as_json: bool) -> 
     
     Exit codes: 0 every task can measure; 1 some cannot.
     """
-    book = opened(command_home).benchmarks
+    book = opened().benchmarks
     with show.progress(quiet=as_json) as progress:
         found = book.check(name, _checking(unsafe, progress))
     show.as_json(shapes.bench.BenchCheckShape.built(found)) if as_json else show_bench.checked(found)
@@ -237,7 +236,6 @@ def import_(
     scorer: str,
     no_check: bool,
     unsafe: bool,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Take what you measure with already, as a frozen benchmark: all of it or nothing.
@@ -250,7 +248,7 @@ def import_(
     """
     from ratchet.evolving.bench.promptfoo import looks_like_promptfoo
 
-    book = opened(command_home).benchmarks
+    book = opened().benchmarks
     is_log = source.endswith((".eval", ".json")) and not looks_like_promptfoo(Path(source))
     if kind == "inspect" or (kind == "auto" and is_log):
         held = book.import_run(Path(source), name=name, scorer=scorer)

@@ -65,7 +65,6 @@ def watch(
     into: Path | None,
     budget_usd: float,
     asked: Callable[..., BenchAsked],
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Run a benchmark on a schedule, and tell when the agent got worse.
@@ -80,7 +79,7 @@ def watch(
     if (every_s is not None) + once + status != 1 and not (unit and every_s):
         raise UsageError("say when: --every 6h, --once, or --status")
     request = asked(agent=agent, bench=name, usd=budget_usd, cwd=Path.cwd())
-    runtime = opened(command_home)
+    runtime = opened()
     if unit:
         _write_units(unit, name, agent, every_s, into, runtime.home)
         return

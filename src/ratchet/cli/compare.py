@@ -49,7 +49,6 @@ def ab(
     budget_s: float,
     candidates: int,
     means: Callable[[], HealMeans],
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Measure whether memory pays on your tasks.
@@ -62,7 +61,7 @@ def ab(
     """
     if (folder is None) == (resume is None):
         raise UsageError("give --tasks DIR, or --resume ID")
-    runtime = opened(command_home)
+    runtime = opened()
     root = runtime.home / "ab"
     if folder is None:
         name = resume or ""

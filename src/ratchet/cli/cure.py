@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,21 +24,14 @@ KINDS = ("notes", "skill", "git", "pre-commit", "check", "permission")
 @project_option("The project (default: here).")
 @home_option
 @json_option
-def cure(
-    lesson_id: str | None,
-    kind: CureKind | None,
-    undo: bool,
-    project: str | None,
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
+def cure(lesson_id: str | None, kind: CureKind | None, undo: bool, project: str | None, as_json: bool) -> None:
     """Make a lesson permanent, as a change on trial.
 
     Without --as only shows, as a diff, what could be changed and what that would have done: a line in the notes, its
     skill, a git setting, a command before each commit, a check that denies a step, a permission rule. One that does not
     help is taken out again, byte for byte.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     book, folder = runtime.cures, folder_meant(runtime, project)
     if (kind or undo) and not lesson_id:
         raise UsageError("name the lesson: ratchet lessons cure ID; without one it shows what could be changed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import click
 
@@ -22,13 +21,13 @@ from ratchet.cli.app import home_option, json_option, opened
 @click.option("--quiet", is_flag=True, help="No progress.")
 @home_option
 @json_option
-def migrate(target: str, quiet: bool, command_home: Path | None, as_json: bool) -> None:
+def migrate(target: str, quiet: bool, as_json: bool) -> None:
     """Copy everything into a database, or back into a file, and prove it.
 
     The target must be empty, or hold a part of the same: a run that was cut off is continued. Nothing is taken away
     from where it was, and which of the two is used is for you to say: RATCHET_DATABASE_URL.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     with show.progress(quiet=quiet or as_json) as progress:
         done = runtime.move(target, progress=progress)
     if as_json:
@@ -53,13 +52,13 @@ def migrate(target: str, quiet: bool, command_home: Path | None, as_json: bool) 
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @home_option
 @json_option
-def compact(days: float | None, dry_run: bool, command_home: Path | None, as_json: bool) -> None:
+def compact(days: float | None, dry_run: bool, as_json: bool) -> None:
     """Remove old outcomes, events and diffs; lessons and tallies stay.
 
     Patterns and trials stay, too, the newest example of every failure, and what an open trial still needs. The space is
     given back to the disk. `ratchet loop` does the same once a day where retention_days is set.
     """
-    done = opened(command_home).retention.compact(days, dry_run=dry_run, whole=True)
+    done = opened().retention.compact(days, dry_run=dry_run, whole=True)
     if as_json:
         show.as_json(shapes.machine.CompactedShape.built(done, dry_run=dry_run))
         return

@@ -93,7 +93,6 @@ def install(
     dry_run: bool,
     whole: bool,
     yes: bool,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
@@ -106,7 +105,7 @@ def install(
     if every and folder is not None:
         raise UsageError("a plugin is for claude-code alone: leave --all or --plugin out")
     agents = installing.found_here(os.environ) if every else [agent]
-    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened()
 
     def change(*, dry_run: bool) -> list[Installed]:
         if folder is not None:
@@ -145,7 +144,6 @@ def uninstall(
     mcp_only: bool,
     dry_run: bool,
     yes: bool,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Take out what `install` put in.
@@ -154,7 +152,7 @@ def uninstall(
     taken out.
     """
     _one_or_all(agent, every=every)
-    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(command_home)
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened()
 
     def change(*, dry_run: bool) -> list[Installed]:
         if every:

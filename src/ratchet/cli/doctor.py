@@ -7,7 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -40,10 +40,18 @@ from ratchet.store.sqlite import SqliteStore, remedy_of
 class Check:
     """One thing looked at. `remedy` may stand beside an `ok` one as advice."""
 
-    name: str
     ok: bool
     found: str
     remedy: str = ""
+    name: str = ""
+
+
+def _good(found: str, advice: str = "") -> Check:
+    return Check(ok=True, found=found, remedy=advice)
+
+
+def _bad(found: str, remedy: str) -> Check:
+    return Check(ok=False, found=found, remedy=remedy)
 
 
 def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterator[Check]:
@@ -71,10 +79,11 @@ def examine(config: Config, environ: Mapping[str, str], project: Path) -> Iterat
 def _looked(name: str, look: Callable[[], Check]) -> Check:
     """Return what was found; that the system does not let one look is a finding, too, and the others are looked at."""
     try:
-        return look()
+        check = look()
     except OSError as error:
         found = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return Check(name=name, ok=False, found=found, remedy="change its owner or mode, or move it aside")
+        check = _bad(found, "change its owner or mode, or move it aside")
+    return replace(check, name=name)
 
 
 def _settings(config: Config, environ: Mapping[str, str]) -> Check:
@@ -83,47 +92,39 @@ def _settings(config: Config, environ: Mapping[str, str]) -> Check:
         f"{config.window_days:g} days"
     )
     unknown = unknown_environment(environ)
-    remedy = f"nothing reads {', '.join(unknown)}: check the spelling" if unknown else ""
-    return Check(name="settings", ok=not unknown, found=found, remedy=remedy)
+    return _bad(found, f"nothing reads {', '.join(unknown)}: check the spelling") if unknown else _good(found)
 
 
 def _home(home: Path) -> Check:
     if not home.exists():
-        return Check(name="home", ok=True, found=f"{home} does not exist yet", remedy="`ratchet learn` makes it")
+        return _good(f"{home} does not exist yet", "`ratchet learn` makes it")
     if not os.access(home, os.W_OK | os.X_OK):
-        return Check(
-            name="home",
-            ok=False,
-            found=f"{home} cannot be written",
-            remedy="change its owner or mode, or set RATCHET_HOME",
-        )
+        return _bad(f"{home} cannot be written", "change its owner or mode, or set RATCHET_HOME")
     open_to = stat.S_IMODE(home.stat().st_mode) & 0o077
     if open_to:
-        return Check(name="home", ok=False, found=f"{home} is open to other users", remedy=f"chmod 700 {home}")
-    return Check(name="home", ok=True, found=str(home))
+        return _bad(f"{home} is open to other users", f"chmod 700 {home}")
+    return _good(str(home))
 
 
 def _store(path: Path) -> Check:
     if not path.exists():
-        return Check(name="store", ok=True, found="none yet", remedy="`ratchet learn` makes it")
+        return _good("none yet", "`ratchet learn` makes it")
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
                 remedy = "put a copy back in its place, or remove it: `ratchet learn` makes it anew"
-                return Check(name="store", ok=False, found=f"{path} is empty: something has emptied it", remedy=remedy)
+                return _bad(f"{path} is empty: something has emptied it", remedy)
             outcomes = connection.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         finally:
             connection.close()
     except sqlite3.Error as error:
         remedy = remedy_of(error) or "move it aside and run `ratchet learn` again; the file is not touched"
-        return Check(name="store", ok=False, found=f"{path}: {error}", remedy=remedy)
+        return _bad(f"{path}: {error}", remedy)
     if damage != "ok":
-        return Check(
-            name="store", ok=False, found=f"{path}: {damage}", remedy="copy it, then move it aside and learn again"
-        )
-    return Check(name="store", ok=True, found=f"{path}, {outcomes:,} outcomes, {path.stat().st_size / 1e6:.1f} MB")
+        return _bad(f"{path}: {damage}", "copy it, then move it aside and learn again")
+    return _good(f"{path}, {outcomes:,} outcomes, {path.stat().st_size / 1e6:.1f} MB")
 
 
 def _database(config: Config) -> Check:
@@ -131,10 +132,10 @@ def _database(config: Config) -> Check:
     try:
         found = stores.looked_at(config.database_url)
     except RatchetError as error:
-        return Check(name="store", ok=False, found=str(error), remedy="correct RATCHET_DATABASE_URL, or start it")
+        return _bad(str(error), "correct RATCHET_DATABASE_URL, or start it")
     mirror = Path(exposure.mirror_path(str(config.home)))
     told = f"hooks read {mirror}" if mirror.exists() else "hooks know no lesson of it yet"
-    return Check(name="store", ok=True, found=f"{stores.shown(config)} answers: {found}; {told}")
+    return _good(f"{stores.shown(config)} answers: {found}; {told}")
 
 
 def _sums(config: Config) -> Check:
@@ -145,21 +146,21 @@ def _sums(config: Config) -> Check:
     except RatchetError:  # said by the check of the store
         store = None
     if store is None:
-        return Check(name="sums", ok=True, found="nothing to compare yet")
+        return _good("nothing to compare yet")
     try:
         wrong = differing(store)
     finally:
         store.close()
     if not wrong:
-        return Check(name="sums", ok=True, found="the counts that pages show agree with the rows behind them")
+        return _good("the counts that pages show agree with the rows behind them")
     found = f"not what the rows behind them come to: {', '.join(wrong)}; a process of an older Ratchet has written"
-    return Check(name="sums", ok=False, found=found, remedy="end old processes, then `ratchet doctor --mend`")
+    return _bad(found, "end old processes, then `ratchet doctor --mend`")
 
 
 def _redis(config: Config) -> Check:
     """The Redis that the settings name: whether it answers, and what of the store is in it."""
     if not stores.exist(config):
-        return Check(name="redis", ok=True, found="nothing yet: there is no store", remedy="`ratchet learn` makes it")
+        return _good("nothing yet: there is no store", "`ratchet learn` makes it")
     try:
         store = stores.opened(config)
         try:
@@ -168,11 +169,11 @@ def _redis(config: Config) -> Check:
             store.close()
     except RatchetError as error:
         remedy = "start it, or correct RATCHET_REDIS_URL; recall needs it for speed only"
-        return Check(name="redis", ok=False, found=str(error), remedy=remedy)
+        return _bad(str(error), remedy)
     held = ", ".join(f"{each.held:,} of {each.rows:,} {each.table} ({each.algorithm})" for each in found)
     waiting = [each.table for each in found if not each.ready]
     remedy = f"not searched yet: {', '.join(waiting)}; the next reads bring the rest" if waiting else ""
-    return Check(name="redis", ok=True, found=f"{masked(config.redis_url)} answers: vectors of {held}", remedy=remedy)
+    return _good(f"{masked(config.redis_url)} answers: vectors of {held}", remedy)
 
 
 def _journal(home: Path) -> Check:
@@ -181,7 +182,7 @@ def _journal(home: Path) -> Check:
         with suppress(FileNotFoundError):  # another process stored it meanwhile
             waiting.append(Path(path).lstat().st_size)
     left = f"{sum(waiting) / 1e6:.1f} MB in {len(waiting)} files wait to be moved into the store; the next read does it"
-    return Check(name="journal", ok=True, found=left if any(waiting) else "all that was recorded is in the store")
+    return _good(left if any(waiting) else "all that was recorded is in the store")
 
 
 def _recall(path: Path) -> Check:
@@ -191,7 +192,7 @@ def _recall(path: Path) -> Check:
     except RatchetError:  # said by the check of the store
         store = None
     if store is None:
-        return Check(name="recall", ok=True, found="no lessons to find yet")
+        return _good("no lessons to find yet")
     try:
         promise = promise_of(store)
     finally:
@@ -207,7 +208,7 @@ def _recall(path: Path) -> Check:
         f"{chosen(promise.traces_from, LEAST_TRACES)}){usual}"
         f"{'; what people wrote is compared by its meaning, too' if meaning.installed() else ''}"
     )
-    return Check(name="recall", ok=True, found=found)
+    return _good(found)
 
 
 def _hooks(environ: Mapping[str, str], project: Path) -> Check:
@@ -221,22 +222,17 @@ def _hooks(environ: Mapping[str, str], project: Path) -> Check:
             except UsageError:  # a place that it does not have
                 continue
             except RatchetError as error:
-                return Check(name="hooks", ok=False, found=str(error), remedy="mend the file, then install again")
+                return _bad(str(error), "mend the file, then install again")
             hooks = [each for each in hooks if each.path not in seen]  # at home, a project's file is the user's
             seen |= {each.path for each in hooks}
             found += [f"{agent} ({scope}): {', '.join(each.events)}" for each in hooks]
             skipped += [f"{agent} ({scope})" for each in hooks if each.untrusted]
     if skipped:
         told = f"{'; '.join(found)}; not trusted yet, so they do not run: {', '.join(skipped)}"
-        return Check(name="hooks", ok=False, found=told, remedy="start the agent, type /hooks, and trust Ratchet's")
+        return _bad(told, "start the agent, type /hooks, and trust Ratchet's")
     if not found:
-        return Check(
-            name="hooks",
-            ok=True,
-            found="none: no agent is told a fix when it fails",
-            remedy="`ratchet install claude-code` (--dry-run shows it)",
-        )
-    return Check(name="hooks", ok=True, found="; ".join(found))
+        return _good("none: no agent is told a fix when it fails", "`ratchet install claude-code` (--dry-run shows it)")
+    return _good("; ".join(found))
 
 
 def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
@@ -245,10 +241,10 @@ def _before(home: Path, environ: Mapping[str, str], project: Path) -> Check:
     waiting = install.waiting(home, project=project, environ=environ)
     found = f"{known} proven {'lesson says' if known == 1 else 'lessons say'} what to do before a step fails"
     if not waiting:
-        return Check(name="before a step", ok=True, found=found)
+        return _good(found)
     remedy = "`ratchet install claude-code` adds the hook (--dry-run shows it)"
     untold = "them yet" if waiting >= known else f"{waiting} of them"
-    return Check(name="before a step", ok=True, found=f"{found}; no agent hears of {untold}", remedy=remedy)
+    return _good(f"{found}; no agent hears of {untold}", remedy)
 
 
 def _checks(store: Path, project: Path) -> Check:
@@ -260,11 +256,11 @@ def _checks(store: Path, project: Path) -> Check:
         try:
             broken += [f"{path}: {why}" for why in broken_checks(path.read_text(encoding="utf-8", errors="replace"))]
         except Refused as error:
-            return Check(name="checks", ok=False, found=f"{path}: {error}", remedy="mend the file")
+            return _bad(f"{path}: {error}", "mend the file")
     if not broken:
-        return Check(name="checks", ok=True, found="lessons that became a check of an agent's steps can run")
+        return _good("lessons that became a check of an agent's steps can run")
     remedy = "they deny nothing: `ratchet lessons cure ID --undo`, then `--as check` again makes each anew"
-    return Check(name="checks", ok=False, found="; ".join(broken), remedy=remedy)
+    return _bad("; ".join(broken), remedy)
 
 
 def _settings_of_checks(store: Path) -> list[Path]:
@@ -290,34 +286,28 @@ def _share(config: Config, environ: Mapping[str, str]) -> Check:
     why = {raised(asked): "raised while an answer waits for it", min(asked, config.proven_withheld_share): "proven"}
     if told == asked or told in why:
         since = "" if told == asked else f" now (the settings' {100 * asked:g} %, {why[told]})"
-        return Check(name="hooks' share", ok=True, found=found + since)
+        return _good(found + since)
     lasting = f"write it into {config.home / FILE_NAME}, then " if environ.get("RATCHET_WITHHELD_SHARE") else ""
-    return Check(
-        name="hooks' share",
-        ok=False,
-        found=f"{found}, the settings say {100 * config.withheld_share:g} %",
-        remedy=f"{lasting}run `ratchet report`, which tells them; sessions that began keep their share",
+    return _bad(
+        f"{found}, the settings say {100 * config.withheld_share:g} %",
+        f"{lasting}run `ratchet report`, which tells them; sessions that began keep their share",
     )
 
 
 def _hook_log(home: Path) -> Check:
     path = home / "hook" / "hook.log"
     if not path.exists():
-        return Check(name="hook log", ok=True, found="no hook has failed")
+        return _good("no hook has failed")
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     last = lines[-1] if lines else ""
-    return Check(
-        name="hook log", ok=True, found=f"hooks failed {len(lines)} times, the last: {last[:200]}", remedy=f"see {path}"
-    )
+    return _good(f"hooks failed {len(lines)} times, the last: {last[:200]}", f"see {path}")
 
 
 def _histories(environ: Mapping[str, str]) -> Check:
     homes = [home.path for home in known_homes(environ)]
     if homes:
-        return Check(name="histories", ok=True, found=f"agents write theirs to {', '.join(homes)}")
-    return Check(
-        name="histories", ok=True, found="no history of an agent that is known", remedy="name one: `ratchet learn PATH`"
-    )
+        return _good(f"agents write theirs to {', '.join(homes)}")
+    return _good("no history of an agent that is known", "name one: `ratchet learn PATH`")
 
 
 def _models(config: Config, environ: Mapping[str, str]) -> Check:
@@ -327,12 +317,12 @@ def _models(config: Config, environ: Mapping[str, str]) -> Check:
     try:
         named = [str(each) for each in modelchoice.ModelChoice(config, environ).named()]
     except RatchetError as error:
-        return Check(name="models", ok=False, found=str(error), remedy="correct the setting `model`")
+        return _bad(str(error), "correct the setting `model`")
     found = "; ".join((", ".join(named) if named else "none set", *(near or ["none is served on this machine"])))
     if not modelchoice.installed():
         remedy = modelchoice.EXTRA if named or near else ""
-        return Check(name="models", ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
-    return Check(name="models", ok=True, found=found, remedy="" if named or not near else "RATCHET_MODEL=local uses it")
+        return Check(ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
+    return _good(found, "" if named or not near else "RATCHET_MODEL=local uses it")
 
 
 def _sandbox(home: Path) -> Check:
@@ -340,5 +330,5 @@ def _sandbox(home: Path) -> Check:
     held = next((each for each in found if proves(each)), None)
     if held is None:
         reasons = "; ".join(f"{each.name}: {each.note}" for each in found)
-        return Check(name="sandbox", ok=True, found=f"none works here ({reasons})", remedy=REMEDY)
-    return Check(name="sandbox", ok=True, found=f"{held.name} works; `ratchet sandbox probe` tells what it keeps out")
+        return _good(f"none works here ({reasons})", REMEDY)
+    return _good(f"{held.name} works; `ratchet sandbox probe` tells what it keeps out")

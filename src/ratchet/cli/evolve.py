@@ -44,7 +44,6 @@ def evolve(
     budget_s: float | None,
     asked: Callable[..., EvolveAsked],
     means: Callable[[], EvolveMeans],
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Better an agent on a benchmark, and keep only what is proven.
@@ -58,13 +57,12 @@ def evolve(
     Exit codes: 0 ended; 1 the budget ended it first; 6 it could not go on; 130 stopped.
     """
     if ctx.invoked_subcommand is not None:
-        ctx.find_root().obj = command_home or ctx.find_root().obj
         return
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID; `ratchet evolve list` names earlier runs")
     if agent is not None and proposer is None:
         raise UsageError("say who proposes: --proposer settings, model, command:WORDS or script:FILE")
-    runtime = opened(command_home)
+    runtime = opened()
     book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
         given = replace(means(), told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)
@@ -91,9 +89,9 @@ def evolve(
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
 @home_option
 @json_option
-def list_evolutions(limit: int, command_home: Path | None, as_json: bool) -> None:
+def list_evolutions(limit: int, as_json: bool) -> None:
     """Runs, newest first."""
-    found = opened(command_home).evolutions.list(limit=limit)
+    found = opened().evolutions.list(limit=limit)
     show.as_json([shapes.evolving.EvolutionShape.built(each) for each in found]) if as_json else show_evolve.evolutions(
         found
     )
@@ -104,9 +102,9 @@ def list_evolutions(limit: int, command_home: Path | None, as_json: bool) -> Non
 @click.option("--diffs", is_flag=True, help="With each candidate's diff.")
 @home_option
 @json_option
-def show_evolution(run: str, diffs: bool, command_home: Path | None, as_json: bool) -> None:
+def show_evolution(run: str, diffs: bool, as_json: bool) -> None:
     """One run: every candidate, what became of it and why, and what the whole is worth."""
-    book = opened(command_home).evolutions
+    book = opened().evolutions
     held, candidates = book.show(run), book.candidates(run)
     if as_json:
         show.as_json(shapes.evolving.EvolutionDetailShape.built(held, candidates=candidates))
@@ -118,9 +116,9 @@ def show_evolution(run: str, diffs: bool, command_home: Path | None, as_json: bo
 @click.argument("run")
 @home_option
 @json_option
-def show_tree(run: str, command_home: Path | None, as_json: bool) -> None:
+def show_tree(run: str, as_json: bool) -> None:
     """The archive of a run as a tree: each version below the one that it came from."""
-    book = opened(command_home).evolutions
+    book = opened().evolutions
     held, candidates = book.show(run), book.candidates(run)
     show.as_json(shapes.evolving.EvolutionTreeShape.grown(held, candidates)) if as_json else show_evolve.tree(
         held, candidates
@@ -134,15 +132,13 @@ def show_tree(run: str, command_home: Path | None, as_json: bool) -> None:
 @click.option("--patch", metavar="FILE", help="Write the result as a patch.")
 @home_option
 @json_option
-def apply(
-    run: str, applies: bool, branch: str | None, patch: str | None, command_home: Path | None, as_json: bool
-) -> None:
+def apply(run: str, applies: bool, branch: str | None, patch: str | None, as_json: bool) -> None:
     """Take what a run kept: onto a branch, as a patch, or into the folder; as a patch on the screen, without any.
 
     Edits that you made meanwhile stay; where both changed the same lines, nothing is written.
     """
     landing = landing_of(applies=applies, branch=branch, patch=patch)
-    held, text = opened(command_home).evolutions.apply(run, landing)
+    held, text = opened().evolutions.apply(run, landing)
     if as_json:
         show.as_json(shapes.evolving.EvolutionPatchShape.built(held, patch=text))
     elif landing.to:
@@ -155,9 +151,9 @@ def apply(
 @click.argument("run")
 @home_option
 @json_option
-def revert(run: str, command_home: Path | None, as_json: bool) -> None:
+def revert(run: str, as_json: bool) -> None:
     """Take an applied result out of the agent's folder again, and nothing else."""
-    held = opened(command_home).evolutions.revert(run)
+    held = opened().evolutions.revert(run)
     show.as_json(shapes.evolving.EvolutionShape.built(held)) if as_json else click.echo(
         f"the result of {run} is taken out again"
     )

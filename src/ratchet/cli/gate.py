@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ import click
 from ratchet.cli import shapes, show, show_gate
 from ratchet.cli.app import Commands, json_option
 from ratchet.cli.folders import PATH
+from ratchet.cli.gathered import gathered
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, UsageError
 
@@ -121,49 +122,40 @@ def _crashed(_: click.Context, __: click.Parameter, given: str) -> tuple[str, st
     return column, value
 
 
-def _table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of all three commands; they arrive as one `ScoreOptions`."""
-    options = [
-        click.option("--by", metavar="COLUMN", help="What names the version; `version`, else `commit`, unless given."),
-        click.option("--score", default="score", show_default=True, metavar="COLUMN", help="What was measured."),
-        click.option("--task", metavar="COLUMN", help="What was run, where a run is of one task; `task`, if there."),
-        click.option("--lower", is_flag=True, help="Lower scores are better."),
-        click.option(
-            "--crashed", default="status=crash", show_default=True, metavar="COLUMN=VALUE", callback=_crashed,
-            help="Marks a run without a score, whatever stands in its place.",
-        ),
-        click.option(
-            "--guard",
-            "guards",
-            multiple=True,
-            metavar="COLUMN[:lower]",
-            callback=_guards,
-            help="Must not get worse; with :lower, lower is better.",
-        ),
-        click.option("--incumbent", metavar="VERSION", help="What stands at first; the first row's, unless given."),
-        click.option(
-            "--fdr", default=0.05, show_default=True, type=Finite(0, 1, min_open=True, max_open=True),
-            help="Share of false keeps over the whole run, at most.",
-        ),
-        click.option("--proposals", type=click.IntRange(1), help="How many there will be; any number, unless given."),
-        click.option(
-            "--least", type=Finite(0, min_open=True),
-            help="The smallest gain worth finding; the noise of one run, unless given (.05 where bounded).",
-        ),
-        click.option(
-            "--noise", default="auto", show_default=True, type=click.Choice(["auto", "normal", "bounded", "none"]),
-            help="What is assumed: normal noise, only that scores lie in [0, 1], or none: a repeat gives the same.",
-        ),
-    ]  # fmt: skip
-
-    @wraps(command)
-    def asked(**given: object) -> None:
-        names = ScoreOptions.__slots__
-        command(asked=ScoreOptions(**{name: given.pop(name) for name in names}), **given)  # type: ignore[arg-type]
-
-    for option in reversed(options):
-        asked = option(asked)
-    return asked
+_TABLE = (
+    click.option("--by", metavar="COLUMN", help="What names the version; `version`, else `commit`, unless given."),
+    click.option("--score", default="score", show_default=True, metavar="COLUMN", help="What was measured."),
+    click.option("--task", metavar="COLUMN", help="What was run, where a run is of one task; `task`, if there."),
+    click.option("--lower", is_flag=True, help="Lower scores are better."),
+    click.option(
+        "--crashed", default="status=crash", show_default=True, metavar="COLUMN=VALUE", callback=_crashed,
+        help="Marks a run without a score, whatever stands in its place.",
+    ),
+    click.option(
+        "--guard",
+        "guards",
+        multiple=True,
+        metavar="COLUMN[:lower]",
+        callback=_guards,
+        help="Must not get worse; with :lower, lower is better.",
+    ),
+    click.option("--incumbent", metavar="VERSION", help="What stands at first; the first row's, unless given."),
+    click.option(
+        "--fdr", default=0.05, show_default=True, type=Finite(0, 1, min_open=True, max_open=True),
+        help="Share of false keeps over the whole run, at most.",
+    ),
+    click.option("--proposals", type=click.IntRange(1), help="How many there will be; any number, unless given."),
+    click.option(
+        "--least", type=Finite(0, min_open=True),
+        help="The smallest gain worth finding; the noise of one run, unless given (.05 where bounded).",
+    ),
+    click.option(
+        "--noise", default="auto", show_default=True, type=click.Choice(["auto", "normal", "bounded", "none"]),
+        help="What is assumed: normal noise, only that scores lie in [0, 1], or none: a repeat gives the same.",
+    ),
+)  # fmt: skip
+_table_options = gathered(_TABLE, "given", ScoreOptions)
+"""The options of all three commands."""
 
 
 @click.group(cls=Commands)
@@ -182,19 +174,18 @@ def gate() -> None:
 @click.argument("version", required=False)
 @_table_options
 @json_option
-def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) -> None:
+def keep(file: Path, version: str | None, given: Callable[[], ScoreOptions], as_json: bool) -> None:
     """Keep this version, discard it, or run again? The newest, unless VERSION is named.
 
     \b
     Exit code   0 keep   10 discard   11 run again (the answer says which version)
     """
+    asked = given()
     table = asked.table(file)
     judged = asked.judged(table)
     last = table.runs[-1]
-    failed = (
-        last.version if last.score is None and last.version != judged.incumbent else None
-    )  # what the loop asks about
-    answer = judged.answer(version or failed)
+    failed = last.version if last.score is None and last.version != judged.incumbent else None
+    answer = judged.answer(version or failed)  # of a run that failed, that is what the loop asks about
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:
@@ -208,8 +199,9 @@ def keep(file: Path, version: str | None, asked: ScoreOptions, as_json: bool) ->
 @click.argument("file", type=PATH)
 @_table_options
 @json_option
-def status(file: Path, asked: ScoreOptions, as_json: bool) -> None:
+def status(file: Path, given: Callable[[], ScoreOptions], as_json: bool) -> None:
     """Show every version: what was decided, on how many runs, by what evidence."""
+    asked = given()
     table = asked.table(file)
     judged = asked.judged(table)
     if as_json:
@@ -230,13 +222,14 @@ def status(file: Path, asked: ScoreOptions, as_json: bool) -> None:
 )
 @_table_options
 @json_option
-def plan(file: Path | None, gain: float, sd: float | None, asked: ScoreOptions, as_json: bool) -> None:
+def plan(file: Path | None, gain: float, sd: float | None, given: Callable[[], ScoreOptions], as_json: bool) -> None:
     """Tell how many runs a decision will take, before they are paid.
 
     Runs the gate on simulated proposals: such as gain that much, and such as gain nothing.
     """
     from ratchet.evolving.score_plan import noise_of, score_plan
 
+    asked = given()
     noise, tasks = noise_of(asked.table(file)) if file is not None else (None, 0)
     noise = sd if sd is not None else noise
     if noise is None:

@@ -84,7 +84,7 @@ def run(
     budget_usd: float, budget_s: float, candidates: int, protected: tuple[str, ...], held_check: str | None,
     strict: bool, applies: bool, doubtful: bool, branch: str | None, patch: str | None, ci: bool, junit: Path | None,
     siblings: bool, resume: str | None, seed: int, planning: Callable[[], Planned], means: Callable[[], HealMeans],
-    command_home: Path | None, as_json: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Heal what fails, or do a task in words, in a sandbox.
 
@@ -103,7 +103,7 @@ def run(
     try:
         left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
         landing = landing_of(applies=applies, branch=branch, patch=left, doubtful=doubtful)
-        book = opened(command_home).episodes
+        book = opened().episodes
         with draining("ending; again to end at once") as cancelled:
             plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
@@ -232,9 +232,9 @@ def episodes() -> None:
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1))
 @home_option
 @json_option
-def list_episodes(folder: Path | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+def list_episodes(folder: Path | None, limit: int, as_json: bool) -> None:
     """Episodes, newest first."""
-    found = opened(command_home).episodes.list(folder=folder, limit=limit)
+    found = opened().episodes.list(folder=folder, limit=limit)
     show.as_json([shapes.tasks.EpisodeShape.built(each) for each in found]) if as_json else show_heal.episodes(found)
 
 
@@ -242,9 +242,9 @@ def list_episodes(folder: Path | None, limit: int, command_home: Path | None, as
 @click.argument("episode_id")
 @home_option
 @json_option
-def show_episode(episode_id: str, command_home: Path | None, as_json: bool) -> None:
+def show_episode(episode_id: str, as_json: bool) -> None:
     """One episode: its timeline, cause, fix, cost and diff of each attempt."""
-    found = opened(command_home).episodes.show(episode_id)
+    found = opened().episodes.show(episode_id)
     show.as_json(shapes.tasks.EpisodeDetailShape.built(found)) if as_json else show_heal.episode(found)
 
 
@@ -252,9 +252,9 @@ def show_episode(episode_id: str, command_home: Path | None, as_json: bool) -> N
 @click.argument("episode_id")
 @click.option("--attempt", type=int, help="Of this attempt instead of the result.")
 @home_option
-def diff(episode_id: str, attempt: int | None, command_home: Path | None) -> None:
+def diff(episode_id: str, attempt: int | None) -> None:
     """The patch of an episode's result: `ratchet episodes diff ID | git apply -p1`."""
-    click.echo(opened(command_home).episodes.diff(episode_id, attempt=attempt), nl=False)
+    click.echo(opened().episodes.diff(episode_id, attempt=attempt), nl=False)
 
 
 @episodes.command("rewind")
@@ -262,9 +262,9 @@ def diff(episode_id: str, attempt: int | None, command_home: Path | None) -> Non
 @click.option("--to", "to", required=True, type=click.IntRange(0), help="The attempt to go back to; 0: the beginning.")
 @home_option
 @json_option
-def rewind(episode_id: str, to: int, command_home: Path | None, as_json: bool) -> None:
+def rewind(episode_id: str, to: int, as_json: bool) -> None:
     """Take an episode back to the files after an attempt; `ratchet run --resume ID` goes on from there."""
-    found = opened(command_home).episodes.rewind(episode_id, to=to)
+    found = opened().episodes.rewind(episode_id, to=to)
     if as_json:
         show.as_json(shapes.tasks.EpisodeShape.built(found))
     else:

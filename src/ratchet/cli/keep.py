@@ -16,7 +16,7 @@ from ratchet.cli.app import home_option, json_option, opened
 @click.option("--mend", is_flag=True, help="First sum up anew what pages and lists read.")
 @home_option
 @json_option
-def doctor(deep: bool, mend: bool, command_home: Path | None, as_json: bool) -> None:
+def doctor(deep: bool, mend: bool, as_json: bool) -> None:
     """Check what is set up, what is wrong, and what to do.
 
     Nothing is changed without --mend. Exit code 1 if something is wrong.
@@ -25,24 +25,21 @@ def doctor(deep: bool, mend: bool, command_home: Path | None, as_json: bool) -> 
     from ratchet.cli.doctor import examine
 
     if mend:
-        opened(command_home).store.derive()
+        opened().store.derive()
     if deep:
-        _deep(command_home, as_json)
+        _deep(as_json)
         return
-    checks = list(examine(opened(command_home).config, os.environ, Path.cwd()))
-    if as_json:
-        show.as_json([shapes.machine.CheckShape.built(each) for each in checks])
-    else:
-        show.doctor(checks)
+    checks = list(examine(opened().config, os.environ, Path.cwd()))
+    show.as_json([shapes.machine.CheckShape.built(each) for each in checks]) if as_json else show.doctor(checks)
     if not all(check.ok for check in checks):
         click.get_current_context().exit(1)
 
 
-def _deep(command_home: Path | None, as_json: bool) -> None:
+def _deep(as_json: bool) -> None:
     from ratchet.cli import shapes, show, show_sessions
 
     with show.progress(quiet=as_json) as progress:
-        found = opened(command_home).sessions.check(progress)
+        found = opened().sessions.check(progress)
     show.as_json(shapes.used.CheckedShape.built(found)) if as_json else show_sessions.checked(found)
     if not found.sound:
         click.get_current_context().exit(1)

@@ -41,9 +41,9 @@ def lessons() -> None:
 @project_option("Only those that count in this project.")
 @home_option
 @json_option
-def list_(state: LessonState | None, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def list_(state: LessonState | None, project: str | None, as_json: bool) -> None:
     """All lessons, those with the best evidence first."""
-    found = opened(command_home).lessons.list(state=state, project=project)
+    found = opened().lessons.list(state=state, project=project)
     if as_json:
         show.as_json([shapes.lessons.LessonShape.built(each) for each in found])
     else:
@@ -54,9 +54,9 @@ def list_(state: LessonState | None, project: str | None, command_home: Path | N
 @click.argument("lesson_id")
 @home_option
 @json_option
-def show_lesson(lesson_id: str, command_home: Path | None, as_json: bool) -> None:
+def show_lesson(lesson_id: str, as_json: bool) -> None:
     """One lesson whole: when, do, example, where it counts, evidence, edits."""
-    runtime = opened(command_home)
+    runtime = opened()
     found = runtime.lessons.show(lesson_id)
     if as_json:
         show.as_json(shapes.lessons.LessonShape.built(found))
@@ -78,12 +78,12 @@ def _kept(runtime: Runtime, evidence: Sequence[str]) -> Iterator[Outcome]:
 @project_option("Only those of this project.")
 @home_option
 @json_option
-def words(every: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def words(every: bool, project: str | None, as_json: bool) -> None:
     """Show what people said to agents: corrections, refusals, interruptions.
 
     Each is kept as a quote with the step that it met. None is told to an agent before you approve it.
     """
-    found = opened(command_home).lessons.words(project=project, every=every)
+    found = opened().lessons.words(project=project, every=every)
     if as_json:
         show.as_json([shapes.lessons.CorrectionShape.built(each) for each in found])
     else:
@@ -94,13 +94,13 @@ def words(every: bool, project: str | None, command_home: Path | None, as_json: 
 @project_option("Only those of this project.")
 @home_option
 @json_option
-def facts(project: str | None, command_home: Path | None, as_json: bool) -> None:
+def facts(project: str | None, as_json: bool) -> None:
     """Count what happens in a project.
 
     What its commands end in, which ones it uses, what its checks fail of, what people refuse, what never works, and
     findings that nobody edits. The busiest projects first.
     """
-    found = opened(command_home).lessons.facts(project=project)
+    found = opened().lessons.facts(project=project)
     if as_json:
         show.as_json([shapes.lessons.ProjectFactsShape.built(each) for each in found])
     else:
@@ -122,22 +122,13 @@ def facts(project: str | None, command_home: Path | None, as_json: bool) -> None
 )
 @home_option
 @json_option
-def add(
-    when: str,
-    do: str,
-    scope: Scope,
-    project: str | None,
-    active: bool,
-    source: WrittenBy,
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
+def add(when: str, do: str, scope: Scope, project: str | None, active: bool, source: WrittenBy, as_json: bool) -> None:
     """Write a lesson by hand.
 
     One that switches a check off is quarantined at once, whatever was asked for.
     """
     state: LessonState = "active" if active else "candidate"
-    runtime = opened(command_home)
+    runtime = opened()
     book, project = runtime.lessons, project_meant(runtime, project)
     found = book.add(when=when, do=do, scope=scope, project=project, state=state, source=source)
     show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
@@ -149,12 +140,12 @@ def add(
 @click.option("--global", "globally", is_flag=True, help="Let it count in every project.")
 @home_option
 @json_option
-def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, command_home: Path | None, as_json: bool) -> None:
+def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, as_json: bool) -> None:
     """Make a lesson active: agents are handed it.
 
     A person's words are a quote until --do says them as a rule: a quote leaves this home only where you ask for it.
     """
-    book = opened(command_home).lessons
+    book = opened().lessons
     _decided([book.approve(each, do=do, globally=globally) for each in lesson_ids], as_json)
 
 
@@ -163,9 +154,9 @@ def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, command_home: 
 @click.option("--reason", default="", help="Why; kept with the lesson.")
 @home_option
 @json_option
-def retire(lesson_ids: tuple[str, ...], reason: str, command_home: Path | None, as_json: bool) -> None:
+def retire(lesson_ids: tuple[str, ...], reason: str, as_json: bool) -> None:
     """Stop handing a lesson to anyone. It is kept, and is not mined anew."""
-    book = opened(command_home).lessons
+    book = opened().lessons
     _decided([book.retire(each, reason=reason) for each in lesson_ids], as_json)
 
 
@@ -173,9 +164,9 @@ def retire(lesson_ids: tuple[str, ...], reason: str, command_home: Path | None, 
 @click.argument("lesson_ids", nargs=-1, required=True)
 @home_option
 @json_option
-def undo(lesson_ids: tuple[str, ...], command_home: Path | None, as_json: bool) -> None:
+def undo(lesson_ids: tuple[str, ...], as_json: bool) -> None:
     """Take the last decision about lessons back."""
-    book = opened(command_home).lessons
+    book = opened().lessons
     _decided([book.undo(each) for each in lesson_ids], as_json)
 
 
@@ -184,9 +175,9 @@ def undo(lesson_ids: tuple[str, ...], command_home: Path | None, as_json: bool) 
 @click.option("--reason", required=True, help="Why it must never be advice.")
 @home_option
 @json_option
-def quarantine(lesson_ids: tuple[str, ...], reason: str, command_home: Path | None, as_json: bool) -> None:
+def quarantine(lesson_ids: tuple[str, ...], reason: str, as_json: bool) -> None:
     """Mark a lesson as harmful: never advice."""
-    book = opened(command_home).lessons
+    book = opened().lessons
     _decided([book.quarantine(each, reason=reason) for each in lesson_ids], as_json)
 
 
@@ -208,7 +199,6 @@ def distill(
     agreed: bool,
     dry_run: bool,
     project: str | None,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Have a model put evidence into words; replay decides what you see.
@@ -216,7 +206,7 @@ def distill(
     It is sent at most 1.5 kB of each piece of evidence, once. What it answers is held against what really happened;
     what passes is a candidate, never more. Says first how much goes where.
     """
-    distillery = opened(command_home).distillery
+    distillery = opened().distillery
     planned = distillery.plan(model, places=places, project=project, unpriced=allow_unknown_price)
     if not as_json:
         show_lessons.planned(planned)
@@ -233,10 +223,7 @@ def distill(
         unpriced=allow_unknown_price,
         agreed=agreed,
     )
-    if as_json:
-        show.as_json(shapes.lessons.DistilledShape.built(found))
-    else:
-        show_lessons.distilled(found)
+    show.as_json(shapes.lessons.DistilledShape.built(found)) if as_json else show_lessons.distilled(found)
 
 
 @lessons.command("sync")
@@ -246,14 +233,12 @@ def distill(
 @click.option("--dry-run", is_flag=True, help="Show what would change in FILE, and write nothing.")
 @home_option
 @json_option
-def sync(
-    file: Path, project: str | None, with_evidence: bool, dry_run: bool, command_home: Path | None, as_json: bool
-) -> None:
+def sync(file: Path, project: str | None, with_evidence: bool, dry_run: bool, as_json: bool) -> None:
     """Write active lessons into an instructions file.
 
     For agents without hooks: keeps a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md).
     """
-    synced = opened(command_home).lessons.sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
+    synced = opened().lessons.sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
@@ -278,13 +263,13 @@ def sync(
 @evidence_option
 @home_option
 @json_option
-def share(project: str | None, with_evidence: bool, command_home: Path | None, as_json: bool) -> None:
+def share(project: str | None, with_evidence: bool, as_json: bool) -> None:
     """Write active lessons into the repository.
 
     A file each below `.ratchet/lessons/`, to review and commit: git carries and merges them. What was put aside here is
     marked there. Others see them after `ratchet lessons trust`.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     found = runtime.lessons.share(folder_meant(runtime, project), with_evidence=with_evidence)
     show.as_json(shapes.lessons.SharedShape.built(found)) if as_json else show_lessons.shared(found)
 
@@ -295,12 +280,12 @@ def share(project: str | None, with_evidence: bool, command_home: Path | None, a
 @project_option("The project whose repository holds `.ratchet/` (default: here).")
 @home_option
 @json_option
-def trust(only_show: bool, withdraw: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def trust(only_show: bool, withdraw: bool, project: str | None, as_json: bool) -> None:
     """Trust a repository's own `.ratchet/` as it is.
 
     Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     folder, book = folder_meant(runtime, project), runtime.lessons
     if withdraw and only_show:
         raise UsageError("--show and --withdraw exclude each other: say one")
@@ -319,13 +304,13 @@ def trust(only_show: bool, withdraw: bool, project: str | None, command_home: Pa
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @evidence_option
 @home_option
-def export(file: Path, with_evidence: bool, command_home: Path | None) -> None:
+def export(file: Path, with_evidence: bool) -> None:
     """Write active and candidate lessons as JSON lines.
 
     To FILE, or to standard output.
     """
     to_stdout = str(file) == "-"
-    text = opened(command_home).lessons.export(None if to_stdout else file, with_evidence=with_evidence)
+    text = opened().lessons.export(None if to_stdout else file, with_evidence=with_evidence)
     if to_stdout:
         click.echo(text, nl=False)
     else:
@@ -337,12 +322,12 @@ def export(file: Path, with_evidence: bool, command_home: Path | None) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @home_option
 @json_option
-def import_(file: Path, command_home: Path | None, as_json: bool) -> None:
+def import_(file: Path, as_json: bool) -> None:
     """Take exported lessons in, as candidates.
 
     FILE holds the JSON lines that `export` wrote. Where each came from is kept.
     """
-    found = opened(command_home).lessons.load(file)
+    found = opened().lessons.load(file)
     show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show_lessons.imported(found)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from pathlib import Path
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ _GRACE_S = 0.05  # to end by itself when it is told to stop; a tool at work woul
     "--with-evidence", is_flag=True, help="Also what people said, word for word. It stays in this home otherwise."
 )
 @home_option
-def mcp(with_evidence: bool, command_home: Path | None) -> None:
+def mcp(with_evidence: bool) -> None:
     """Be an MCP server for one agent, on standard input and output.
 
     Tools to search memory, record what ran, see what keeps failing, and run things in the sandbox. `ratchet install`
@@ -37,7 +36,7 @@ def mcp(with_evidence: bool, command_home: Path | None) -> None:
         from ratchet.serving.mcp.server import create
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
-    runtime = opened(command_home)
+    runtime = opened()
     told = _ending_on_signals(_mend_input())
     create(runtime, lambda: _place(runtime, with_evidence)).run("stdio")
     if told.is_set():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ratchet.cli import shapes, show
@@ -22,13 +20,13 @@ def models() -> None:
 @models.command("list")
 @home_option
 @json_option
-def list_models(command_home: Path | None, as_json: bool) -> None:
+def list_models(as_json: bool) -> None:
     """The models of each kind of work, in the order in which they are asked.
 
     `session` is work for which a person waits, `loop` is unattended, `fast` summarises. Servers on this machine are
     asked what they serve; nobody else is asked anything.
     """
-    found = opened(command_home).models.list()
+    found = opened().models.list()
     if as_json:
         show.as_json([shapes.machine.KnownModelShape.built(each) for each in found])
         return
@@ -39,9 +37,9 @@ def list_models(command_home: Path | None, as_json: bool) -> None:
         place = f"{each.asked_for} {each.rank or ''}".strip()
         line = Styled(f"{place:<11}").append(f"{each.reach:<10} ", _STYLES[each.reach])
         line.append(plain(each.name, 80)).append(f"  {_price(each.usd_sent, each.usd_received)}  ", "dim")
-        out.print(line.append(plain(each.address, 120), "dim"), soft_wrap=True)
+        out.print(line.append(plain(each.address, 120), "dim"))
         if each.note:
-            out.print(Styled(" " * 11).append(plain(each.note, 200), "dim"), soft_wrap=True)
+            out.print(Styled(" " * 11).append(plain(each.note, 200), "dim"))
 
 
 @models.command("test")
@@ -49,13 +47,13 @@ def list_models(command_home: Path | None, as_json: bool) -> None:
 @click.option("--allow-unknown-price", is_flag=True, help="Ask a model whose price is not known.")
 @home_option
 @json_option
-def test_models(names: tuple[str, ...], allow_unknown_price: bool, command_home: Path | None, as_json: bool) -> None:
+def test_models(names: tuple[str, ...], allow_unknown_price: bool, as_json: bool) -> None:
     """Ask each model one short question, for at most 0.05 USD together.
 
     NAMES are spelled as in RATCHET_MODEL; without any, all models of the settings. Exit code 1 where one does not
     answer.
     """
-    found = opened(command_home).models.test(names, unpriced=allow_unknown_price)
+    found = opened().models.test(names, unpriced=allow_unknown_price)
     if as_json:
         show.as_json([shapes.machine.TestedModelShape.built(each) for each in found])
     else:
@@ -65,8 +63,8 @@ def test_models(names: tuple[str, ...], allow_unknown_price: bool, command_home:
                 plain(each.name, 80)
             )
             cost = f"  {each.duration_s:.1f} s, {each.tokens} tokens, {each.cost_usd:.4f} USD"
-            out.print(line.append(cost, "dim"), soft_wrap=True)
-            out.print(Styled("       ").append(plain(each.said or each.problem, 300)), soft_wrap=True)
+            out.print(line.append(cost, "dim"))
+            out.print(Styled("       ").append(plain(each.said or each.problem, 300)))
     click.get_current_context().exit(0 if all(each.ok for each in found) else 1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -55,7 +54,6 @@ def patterns(
     project: str | None,
     everything: bool,
     limit: int,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Show what keeps failing, what it cost, what fixed it.
@@ -69,7 +67,7 @@ def patterns(
         return
     if kind is not None:
         need_known(kind)
-    runtime = opened(command_home)
+    runtime = opened()
     if by is not None:
         rows = runtime.failing.by(by, span=span, project=project or "")
         if as_json:
@@ -115,12 +113,12 @@ def _wanted(held: str, asked: str | None, everything: bool) -> bool:
 @click.argument("signature")
 @home_option
 @json_option
-def split(pattern_id: str, signature: str, command_home: Path | None, as_json: bool) -> None:
+def split(pattern_id: str, signature: str, as_json: bool) -> None:
     """Take one signature out of a pattern, for good.
 
     SIGNATURE (see `ratchet patterns show`) gets a pattern of its own; later failures follow it there.
     """
-    new_id = opened(command_home).split(pattern_id, signature)
+    new_id = opened().split(pattern_id, signature)
     show.as_json(shapes.failures.SplitShape(pattern=new_id)) if as_json else show.line(
         f"{signature} is now pattern {new_id}"
     )
@@ -130,16 +128,13 @@ def split(pattern_id: str, signature: str, command_home: Path | None, as_json: b
 @click.argument("pattern_id")
 @home_option
 @json_option
-def show_pattern(pattern_id: str, command_home: Path | None, as_json: bool) -> None:
+def show_pattern(pattern_id: str, as_json: bool) -> None:
     """One pattern whole.
 
     Its cost, lessons, examples, template and signatures, and what it occurs together with.
     """
-    detail = opened(command_home).pattern(pattern_id)
-    if as_json:
-        show.as_json(shapes.failures.PatternDetailShape.shown(detail))
-    else:
-        show_patterns.pattern(detail)
+    detail = opened().pattern(pattern_id)
+    show.as_json(shapes.failures.PatternDetailShape.shown(detail)) if as_json else show_patterns.pattern(detail)
 
 
 def _deciding(command: Callable[..., None]) -> Callable[..., None]:
@@ -154,8 +149,8 @@ def _deciding(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _decided(pattern_ids: tuple[str, ...], command_home: Path | None, as_json: bool, **decision: object) -> None:
-    failing = opened(command_home).failing
+def _decided(pattern_ids: tuple[str, ...], as_json: bool, **decision: object) -> None:
+    failing = opened().failing
     found = [failing.triage(each, **decision) for each in pattern_ids]  # type: ignore[arg-type]
     if as_json:  # one is an object, several are an array
         built = [shapes.failures.PatternShape.built(each) for each in found]
@@ -167,42 +162,42 @@ def _decided(pattern_ids: tuple[str, ...], command_home: Path | None, as_json: b
 
 @patterns.command("resolve")
 @_deciding
-def resolve(pattern_ids: tuple[str, ...], note: str | None, command_home: Path | None, as_json: bool) -> None:
+def resolve(pattern_ids: tuple[str, ...], note: str | None, as_json: bool) -> None:
     """Say that patterns are dealt with.
 
     One that fails again is listed as regressed.
     """
-    _decided(pattern_ids, command_home, as_json, state="resolved", note=note)
+    _decided(pattern_ids, as_json, state="resolved", note=note)
 
 
 @patterns.command("ignore")
 @_deciding
-def ignore(pattern_ids: tuple[str, ...], note: str | None, command_home: Path | None, as_json: bool) -> None:
+def ignore(pattern_ids: tuple[str, ...], note: str | None, as_json: bool) -> None:
     """List patterns no longer, whatever happens."""
-    _decided(pattern_ids, command_home, as_json, state="ignored", note=note)
+    _decided(pattern_ids, as_json, state="ignored", note=note)
 
 
 @patterns.command("mute")
 @click.option("--until", required=True, help="A length (12h, 7d, 2w) or a day (2027-01-31).")
 @_deciding
-def mute(pattern_ids: tuple[str, ...], until: str, note: str | None, command_home: Path | None, as_json: bool) -> None:
+def mute(pattern_ids: tuple[str, ...], until: str, note: str | None, as_json: bool) -> None:
     """List patterns no longer for a while."""
-    _decided(pattern_ids, command_home, as_json, state="muted", until=moment_of(until, ahead=True), note=note)
+    _decided(pattern_ids, as_json, state="muted", until=moment_of(until, ahead=True), note=note)
 
 
 @patterns.command("reopen")
 @_deciding
-def reopen(pattern_ids: tuple[str, ...], note: str | None, command_home: Path | None, as_json: bool) -> None:
+def reopen(pattern_ids: tuple[str, ...], note: str | None, as_json: bool) -> None:
     """Take back what was decided about patterns."""
-    _decided(pattern_ids, command_home, as_json, state="open", note=note)
+    _decided(pattern_ids, as_json, state="open", note=note)
 
 
 @patterns.command("assign")
 @click.option("--to", "who", required=True, help="Who looks after them; empty for nobody.")
 @_deciding
-def assign(pattern_ids: tuple[str, ...], who: str, note: str | None, command_home: Path | None, as_json: bool) -> None:
+def assign(pattern_ids: tuple[str, ...], who: str, note: str | None, as_json: bool) -> None:
     """Say who looks after patterns."""
-    _decided(pattern_ids, command_home, as_json, assigned=who, note=note)
+    _decided(pattern_ids, as_json, assigned=who, note=note)
 
 
 def moment_of(said: str, *, ahead: bool = False) -> float:

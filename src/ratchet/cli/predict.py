@@ -32,7 +32,6 @@ def predict(
     plan: str,
     project: str | None,
     session: str | None,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Tell how likely a step fails here, before it runs.
@@ -42,7 +41,7 @@ def predict(
     (`a && b`) one is the call's main command: the last one that does something. Facts and patterns count
     it so, too.
     """
-    lessons = opened(command_home).lessons
+    lessons = opened().lessons
     found = lessons.predict(
         " ".join(text) if text and text != ("-",) else pasted(text) if text else "",
         command=command,

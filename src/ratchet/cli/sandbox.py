@@ -30,12 +30,12 @@ def sandbox() -> None:
 @sandbox.command()
 @home_option
 @json_option
-def probe(command_home: Path | None, as_json: bool) -> None:
+def probe(as_json: bool) -> None:
     """Test what each sandbox holds on this machine. A canary inside tries to get out; nothing is taken on trust.
 
     Exit code 5 where no sandbox holds.
     """
-    with opened(command_home) as runtime:
+    with opened() as runtime:
         found = runtime.sandboxes.probe()
         if as_json:
             show.as_json([shapes.machine.IsolationShape.built(each) for each in found])
@@ -91,7 +91,6 @@ def exec(  # noqa: A001  (the command's name)
     environ: tuple[str, ...],
     with_stdin: bool,
     unsafe: bool,
-    command_home: Path | None,
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -126,7 +125,7 @@ def exec(  # noqa: A001  (the command's name)
     )
     speaking = None if as_json else _Speaking()
     with (
-        opened(command_home) as runtime,
+        opened() as runtime,
         draining("ending the command; again to end at once") as asked,
         resting() as paused,
     ):

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.command()
 @home_option
 @json_option
-def health(command_home: Path | None, as_json: bool) -> None:
+def health(as_json: bool) -> None:
     """Rate each agent's recent runs, from 0 to 1.
 
     0: all fails; 1: all succeeds. The last 20 calls count half.
     """
-    found = opened(command_home).health()
+    found = opened().health()
     show.as_json(shapes.failures.HealthShape.built(found)) if as_json else show.health(found)
 
 
@@ -48,14 +48,7 @@ class Pasted(click.Command):
 @click.option("--session", help="Ask on behalf of this session: its arm of the control is obeyed and recorded.")
 @home_option
 @json_option
-def recall(
-    text: tuple[str, ...],
-    limit: int,
-    project: str | None,
-    session: str | None,
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
+def recall(text: tuple[str, ...], limit: int, project: str | None, session: str | None, as_json: bool) -> None:
     """Look up what is known to fix this error.
 
     TEXT is the error, a whole output or a question; a file's name reads the file, `-` standard input, and so does no
@@ -66,7 +59,7 @@ def recall(
 
     if not text and sys.stdin.isatty():
         raise UsageError("no text is given; pass the error as an argument, or pipe it in")
-    runtime = opened(command_home)
+    runtime = opened()
     expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
     found = runtime.recall(
         pasted(text or ("-",)), limit=limit, project=project_meant(runtime, project), session=session
@@ -100,20 +93,13 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 @click.option("--notify", is_flag=True, help="Send the digest to the notifiers, if it holds an alert.")
 @home_option
 @json_option
-def report(
-    since: float | None,
-    form: str | None,
-    often: int | None,
-    notify: bool,
-    command_home: Path | None,
-    as_json: bool,
-) -> None:
+def report(since: float | None, form: str | None, often: int | None, notify: bool, as_json: bool) -> None:
     """Do the lessons help, and what became of the changes?
 
     A share of the sessions is left without lessons, by coin; both groups are compared, with an interval that is valid
     however often you look. With --since it is a digest instead: what ran, what it cost, what is new or rising.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     if since is not None:
         _digest(runtime, since, form, often, notify=notify, as_json=as_json)
         return

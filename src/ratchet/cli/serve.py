@@ -49,7 +49,6 @@ def serve(
     body_mb: int,
     form: str,
     log_level: str,
-    command_home: Path | None,
 ) -> None:
     """Serve the page and the API until Ctrl-C or SIGTERM.
 
@@ -59,7 +58,7 @@ def serve(
         from ratchet.serving.api.serving import Serving
     except ImportError as error:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
-    runtime = opened(command_home)
+    runtime = opened()
     serving = Serving(
         host=host,
         token=_given(token),
@@ -139,12 +138,12 @@ def token() -> None:
 )
 @home_option
 @json_option
-def add(name: str, scopes: tuple[str, ...], command_home: Path | None, as_json: bool) -> None:
+def add(name: str, scopes: tuple[str, ...], as_json: bool) -> None:
     """Make a token and print it: it cannot be seen again.
 
     read sees everything; write records outcomes and decides; run starts tasks and follows them.
     """
-    made = opened(command_home).tokens.add(name, scopes)
+    made = opened().tokens.add(name, scopes)
     shape = shapes.machine.MadeTokenShape(token=made, name=name, scopes=[*dict.fromkeys(scopes)])
     show.as_json(shape) if as_json else click.echo(made)
 
@@ -152,9 +151,9 @@ def add(name: str, scopes: tuple[str, ...], command_home: Path | None, as_json: 
 @token.command("list")
 @home_option
 @json_option
-def list_tokens(command_home: Path | None, as_json: bool) -> None:
+def list_tokens(as_json: bool) -> None:
     """Tokens by name; never the tokens themselves."""
-    found = opened(command_home).tokens.list()
+    found = opened().tokens.list()
     if as_json:
         show.as_json([shapes.machine.TokenShape.built(each) for each in found])
         return
@@ -169,11 +168,11 @@ def list_tokens(command_home: Path | None, as_json: bool) -> None:
 @click.argument("name")
 @home_option
 @json_option
-def revoke(name: str, command_home: Path | None, as_json: bool) -> None:
+def revoke(name: str, as_json: bool) -> None:
     """End a token: the next request with it is refused.
 
     A server that runs asks for a token also when this was the last one; one of this machine alone that is started
     without any asks for none.
     """
-    ended = opened(command_home).tokens.revoke(name)
+    ended = opened().tokens.revoke(name)
     show.as_json(shapes.machine.TokenShape.built(ended)) if as_json else click.echo(f"{name} is revoked")

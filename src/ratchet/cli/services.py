@@ -36,10 +36,7 @@ def services() -> None:
 @click.option("--compose", type=PATH, metavar="FILE", help="Start nothing: write a compose file of them.")
 @home_option
 @json_option
-def up(
-    names: Sequence[str], ports: Sequence[str], model: str, compose: Path | None, command_home: Path | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def up(names: Sequence[str], ports: Sequence[str], model: str, compose: Path | None, as_json: bool) -> None:
     """Start services, each a process with a log of its own, and wait until they answer.
 
     Without NAMES, or with `all`: every one whose program is here. A service that is up stays as it is. Exit code 4
@@ -51,7 +48,7 @@ def up(
             file.write(compose_text({name: given.get(name, SERVICES[name].port) for name in wanted}))
         click.echo(f"written: {compose}; it was not run here")
         return
-    book = _book(command_home)
+    book = _book()
     failed: RatchetError | None = None
     missing: list[str] = []
     for name in wanted:
@@ -72,9 +69,9 @@ def up(
 @names_argument
 @home_option
 @json_option
-def down(names: Sequence[str], command_home: Path | None, as_json: bool) -> None:
+def down(names: Sequence[str], as_json: bool) -> None:
     """Stop services and all that they started. Their data and logs stay."""
-    book, wanted = _book(command_home), _named(names)
+    book, wanted = _book(), _named(names)
     for name in wanted:
         if book.down(name):
             click.echo(f"stopped {name}", err=True)
@@ -85,9 +82,9 @@ def down(names: Sequence[str], command_home: Path | None, as_json: bool) -> None
 @names_argument
 @home_option
 @json_option
-def status(names: Sequence[str], command_home: Path | None, as_json: bool) -> None:
+def status(names: Sequence[str], as_json: bool) -> None:
     """Show which services are up, where, and what the log of one that died says. Exit code 1 where one died."""
-    book = _book(command_home)
+    book = _book()
     found = [book.status(name) for name in _named(names)]
     _show(found, as_json)
     click.get_current_context().exit(1 if any(each.state == "died" for each in found) else 0)
@@ -98,13 +95,13 @@ def status(names: Sequence[str], command_home: Path | None, as_json: bool) -> No
 @click.option("--quiet", is_flag=True, help="No progress.")
 @home_option
 @json_option
-def rebuild(algorithm: Algorithm | None, quiet: bool, command_home: Path | None, as_json: bool) -> None:
+def rebuild(algorithm: Algorithm | None, quiet: bool, as_json: bool) -> None:
     """Bring anew from the store what the Redis beside it holds (RATCHET_REDIS_URL).
 
     Needed only after somebody changed it by hand: a Redis that lost all is filled by whatever reads next. Without
     --index, FLAT is used up to 10,000 lessons and HNSW beyond. Exit code 6 where it does not answer.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     with show.progress(quiet=quiet or as_json) as progress:
         found = runtime.redis.rebuild(progress, algorithm=algorithm)
     if as_json:
@@ -114,8 +111,8 @@ def rebuild(algorithm: Algorithm | None, quiet: bool, command_home: Path | None,
         show.line(f"{each.table:<9} {each.held:>9,} of {each.rows:>9,} vectors  {each.algorithm}")
 
 
-def _book(command_home: Path | None) -> Services:
-    return Services(opened(command_home).home)
+def _book() -> Services:
+    return Services(opened().home)
 
 
 def _named(names: Sequence[str]) -> list[str]:
@@ -141,8 +138,8 @@ def _show(found: Sequence[ServiceState], as_json: bool, missing: Sequence[str] =
         line = Styled(f"{each.name:<10}").append(f"{each.state:<9} ", _STYLES[each.state]).append(f"{each.port:<6} ")
         if each.state != "down":
             line.append(f"{each.url}  pid {each.pid}, {ago(each.since)}", "dim")
-        out.print(line, soft_wrap=True)
+        out.print(line)
         if each.note:
-            out.print(Styled(" " * 10).append(plain(each.note, 300), "dim"), soft_wrap=True)
+            out.print(Styled(" " * 10).append(plain(each.note, 300), "dim"))
     for told in missing:
-        out.print(Styled("not here  ", "yellow").append(plain(told, 300), "default"), soft_wrap=True)
+        out.print(Styled("not here  ", "yellow").append(plain(told, 300), "default"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from ratchet.cli import shapes, show, tamed
+from ratchet.cli import shapes, show, show_sessions, tamed
 from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.cli.numbers import Moment
@@ -38,22 +38,14 @@ def sessions() -> None:
 @home_option
 @json_option
 def list_sessions(
-    project: str | None,
-    agent: str | None,
-    since: float | None,
-    until: float | None,
-    limit: int,
-    command_home: Path | None,
-    as_json: bool,
+    project: str | None, agent: str | None, since: float | None, until: float | None, limit: int, as_json: bool
 ) -> None:
     """List sessions, the one that did something last first."""
-    found = opened(command_home).sessions.list(project=project, agent=agent, since=since, until=until, limit=limit)
+    found = opened().sessions.list(project=project, agent=agent, since=since, until=until, limit=limit)
     if as_json:
         show.as_json(shapes.sessions.SessionsShape.built(found))
-        return
-    from ratchet.cli import show_sessions
-
-    show_sessions.listed(found, narrowed=any(each is not None for each in (project, agent, since, until)))
+    else:
+        show_sessions.listed(found, narrowed=any(each is not None for each in (project, agent, since, until)))
 
 
 @sessions.command("show")
@@ -66,22 +58,13 @@ def list_sessions(
 @home_option
 @json_option
 def show_session(
-    session_id: str,
-    thread: str | None,
-    at: str,
-    failed: bool,
-    limit: int,
-    cursor: str | None,
-    command_home: Path | None,
-    as_json: bool,
+    session_id: str, thread: str | None, at: str, failed: bool, limit: int, cursor: str | None, as_json: bool
 ) -> None:
     """One session step by step.
 
     SESSION_ID may be the beginning of one, or a step's id: then it is that step whole, with its result.
     """
-    book = opened(command_home).sessions
-    from ratchet.cli import show_sessions
-
+    book = opened().sessions
     if show_sessions.is_step(session_id):
         step = book.step(session_id)
         show.as_json(shapes.sessions.OutcomeDetailShape.built(step)) if as_json else show_sessions.step(step)
@@ -114,14 +97,13 @@ def search(
     since: float | None,
     until: float | None,
     limit: int,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Find what has all of these words: steps, edits, what people said, patterns, lessons.
 
     TEXT may be a whole output: then it is what is known to fix it.
     """
-    found = opened(command_home).sessions.search(
+    found = opened().sessions.search(
         " ".join(text),
         project=project,
         agent=agent,
@@ -133,12 +115,7 @@ def search(
         until=until,
         limit=limit,
     )
-    if as_json:
-        show.as_json(shapes.used.SearchFoundShape.built(found))
-        return
-    from ratchet.cli import show_sessions
-
-    show_sessions.found(found)
+    show.as_json(shapes.used.SearchFoundShape.built(found)) if as_json else show_sessions.found(found)
 
 
 @sessions.command("cost")
@@ -148,18 +125,14 @@ def search(
 @_until
 @home_option
 @json_option
-def cost(
-    by: str, project: str | None, since: float | None, until: float | None, command_home: Path | None, as_json: bool
-) -> None:
+def cost(by: str, project: str | None, since: float | None, until: float | None, as_json: bool) -> None:
     """Sum up tokens and money, and how much of both was waste."""
-    book = opened(command_home).sessions
+    book = opened().sessions
     found = book.costs(by=cast("CostBy", by), project=project, since=since, until=until)
     if as_json:
         show.as_json(shapes.used.CostsShape.built(found))
-        return
-    from ratchet.cli import show_sessions
-
-    show_sessions.costs(found, book.cost_words(found, limit=show_sessions.COSTS))
+    else:
+        show_sessions.costs(found, book.cost_words(found, limit=show_sessions.COSTS))
 
 
 @sessions.command("how")
@@ -168,18 +141,13 @@ def cost(
 @click.option("--limit", type=click.IntRange(1, 200), default=12, show_default=True, help="How many at most.")
 @home_option
 @json_option
-def how(tool: tuple[str, ...], project: str | None, limit: int, command_home: Path | None, as_json: bool) -> None:
+def how(tool: tuple[str, ...], project: str | None, limit: int, as_json: bool) -> None:
     """List how a tool or a command was called here, those ways first that worked.
 
     TOOL is a tool's name, or a command of a shell: `ratchet sessions how git rebase`.
     """
-    found = opened(command_home).sessions.ways(" ".join(tool), project=project, limit=limit)
-    if as_json:
-        show.as_json(shapes.used.ToolWaysShape.built(None, ways=found))
-        return
-    from ratchet.cli import show_sessions
-
-    show_sessions.ways(found)
+    found = opened().sessions.ways(" ".join(tool), project=project, limit=limit)
+    show.as_json(shapes.used.ToolWaysShape.built(None, ways=found)) if as_json else show_sessions.ways(found)
 
 
 @sessions.command("restore")
@@ -189,7 +157,7 @@ def how(tool: tuple[str, ...], project: str | None, limit: int, command_home: Pa
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before it is written.")
 @home_option
 @json_option
-def restore(path: str, step: str, write: bool, yes: bool, command_home: Path | None, as_json: bool) -> None:
+def restore(path: str, step: str, write: bool, yes: bool, as_json: bool) -> None:
     """Print what a file held before the last session that edited it.
 
     It comes out of the session's history, whole where that has it. PATH may be the end of one. With --write it is a
@@ -198,7 +166,7 @@ def restore(path: str, step: str, write: bool, yes: bool, command_home: Path | N
     if write and as_json and not yes:
         raise UsageError("with --json nobody is asked: say --yes to have it written, or leave --write out to see it")
     place = _place(path) if write else ""
-    found = opened(command_home).sessions.replaced(path, step=step, place=place)
+    found = opened().sessions.replaced(path, step=step, place=place)
     if write and not found.whole:
         raise UsageError(f"only the replaced lines of {found.path} are known, not all of it: nothing was written")
     written = write and _written(place, found.text, yes=yes)
@@ -209,7 +177,9 @@ def restore(path: str, step: str, write: bool, yes: bool, command_home: Path | N
         show.line(f"{place} {said}")
     else:
         tamed.say(found.text if found.text.endswith("\n") else f"{found.text}\n")
-        show.console(stderr=True).print(show.plain(_about(found.whole, found.path, found.edits, found.session)), "dim")
+        what = "all of" if found.whole else "replaced lines of"
+        about = f"{what} {found.path} before {show.number(found.edits, 'edit')} of session {found.session}"
+        show.console(stderr=True).print(show.plain(about), "dim")
 
 
 def _place(path: str) -> str:
@@ -241,23 +211,18 @@ def _written(place: str, text: str, *, yes: bool) -> bool:
     return True
 
 
-def _about(whole: bool, path: str, edits: int, session: str) -> str:
-    what = "all of" if whole else "replaced lines of"
-    return f"{what} {path} before {show.number(edits, 'edit')} of session {session}"
-
-
 @sessions.command("handoff")
 @click.argument("session_id")
 @click.option("--to", type=click.Choice(["any", "codex", "claude-code"]), default="any", show_default=True,
               help="Who goes on.")  # fmt: skip
 @home_option
 @json_option
-def handoff(session_id: str, to: str, command_home: Path | None, as_json: bool) -> None:
+def handoff(session_id: str, to: str, as_json: bool) -> None:
     """Digest a session, for another agent to go on with.
 
     `codex "$(ratchet sessions handoff ID --to codex)"` begins with it.
     """
-    found = opened(command_home).sessions.handoff(session_id, to=cast("HandoffTo", to))
+    found = opened().sessions.handoff(session_id, to=cast("HandoffTo", to))
     show.as_json(shapes.used.HandoffShape.built(found)) if as_json else click.echo(show.block(found.text).plain)
 
 
@@ -268,14 +233,14 @@ def handoff(session_id: str, to: str, command_home: Path | None, as_json: bool) 
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @home_option
 @json_option
-def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_home: Path | None, as_json: bool) -> None:
+def forget(what: str, before: float | None, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Forget sessions: rows, texts, index and evidence, and prove it.
 
     WHAT is a session's id, or a project: its folder, its name, the end of one. Counts that others share are taken
     back; what rests on nothing else goes. The histories themselves are your client's: they stay, and are not read
     again.
     """
-    book = opened(command_home).sessions
+    book = opened().sessions
     named = str(Path(what).absolute()) if what and Path(what).is_dir() else what
     if not dry_run and not yes:
         if as_json:
@@ -284,11 +249,6 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, command_ho
         rows = sum(planned.removed.values())
         click.confirm(f"Forget {show.number(len(planned.sessions), 'session')}, {rows:,} rows?", abort=True, err=True)
     done = book.forget(named, before=before, dry_run=dry_run)
-    if as_json:
-        show.as_json(shapes.used.ForgottenShape.built(done))
-    else:
-        from ratchet.cli import show_sessions
-
-        show_sessions.forgotten(done)
+    show.as_json(shapes.used.ForgottenShape.built(done)) if as_json else show_sessions.forgotten(done)
     if done.done and (done.left or done.traces or done.beside):
         click.get_current_context().exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import click
 
@@ -25,9 +24,9 @@ def settings() -> None:
 @click.argument("agent", required=False)
 @home_option
 @json_option
-def show_settings(agent: str | None, command_home: Path | None, as_json: bool) -> None:
+def show_settings(agent: str | None, as_json: bool) -> None:
     """Show what is in force, of one agent or of all."""
-    book = opened(command_home).settings
+    book = opened().settings
     found = [masked(each) for each in ([book.show(agent)] if agent else book.list())]
     if as_json:
         show.as_json([shapes.trials.SettingsShape.built(each) for each in found])
@@ -47,16 +46,10 @@ def show_settings(agent: str | None, command_home: Path | None, as_json: bool) -
 @home_option
 @json_option
 def set_(
-    agent: str,
-    assignments: tuple[str, ...],
-    unset: tuple[str, ...],
-    why: str,
-    expect: int | None,
-    command_home: Path | None,
-    as_json: bool,
+    agent: str, assignments: tuple[str, ...], unset: tuple[str, ...], why: str, expect: int | None, as_json: bool
 ) -> None:
     """Set knobs at once. Running processes follow within a second; a trial of the same knobs gives way."""
-    book = opened(command_home).settings
+    book = opened().settings
     if not assignments and not unset:
         raise click.UsageError("say what to set, as KNOB=VALUE, or --default KNOB")
     values = book.read_assignments(agent, assignments)
@@ -67,9 +60,9 @@ def set_(
 @click.argument("agent")
 @home_option
 @json_option
-def history(agent: str, command_home: Path | None, as_json: bool) -> None:
+def history(agent: str, as_json: bool) -> None:
     """All versions, newest first: what, who, when, why."""
-    found = [masked_version(each) for each in opened(command_home).settings.history(agent)]
+    found = [masked_version(each) for each in opened().settings.history(agent)]
     if as_json:
         show.as_json([shapes.trials.VersionShape.built(each) for each in found])
         return
@@ -86,9 +79,9 @@ def history(agent: str, command_home: Path | None, as_json: bool) -> None:
 @click.option("--why", default="", help="Kept with the new version.")
 @home_option
 @json_option
-def revert(agent: str, to: int | None, why: str, command_home: Path | None, as_json: bool) -> None:
+def revert(agent: str, to: int | None, why: str, as_json: bool) -> None:
     """Bring back an earlier version, as a new one."""
-    _decided(opened(command_home).settings.revert(agent, to=to, why=why), as_json)
+    _decided(opened().settings.revert(agent, to=to, why=why), as_json)
 
 
 def _view(each: SettingsView) -> None:

@@ -172,17 +172,6 @@ def ago(at: float) -> str:
     return f"{days:.0f} d ago" if days < 60 else time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
-def seconds(value: float) -> str:
-    if value < 90:
-        return f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
-
-
-def brief(duration_s: float) -> str:
-    """A duration, down to milliseconds."""
-    return f"{1000 * duration_s:.0f} ms" if duration_s < 1 else seconds(duration_s)
-
-
 def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     """Show a lesson whole, with those steps of its `evidence` that are kept."""
     from ratchet.lessons.backtest.telling import of_lesson

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ratchet.cli.show import ago, bars_console, console, number, plain, seconds
+from ratchet.cli.show import ago, bars_console, console, number, plain
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
@@ -17,6 +17,7 @@ from ratchet.evolving.bench.checking import BenchCheck
 from ratchet.evolving.bench.figures import MDE, POWER, Figures, Interval, Paired, TaskFigures
 from ratchet.evolving.bench.rows import BenchRun
 from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
+from ratchet.failures.spans import span
 
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}
 _BAR = 20
@@ -31,29 +32,25 @@ def benchmarks(found: Sequence[Benchmark]) -> None:
         line = Styled(f"{each.name:<20} ", "bold").append(f"{number(len(each.tasks), 'task'):<12}", "default")
         line.append(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
         line.append(f"  {' / '.join(f'{splits[name]} {name}' for name in ('dev', 'gate', 'sealed'))}", "dim")
-        out.print(line.append(f"  {each.hash}", "dim"), soft_wrap=True)
+        out.print(line.append(f"  {each.hash}", "dim"))
 
 
 def benchmark(found: Benchmark) -> None:
     """A benchmark's tasks by kind; no grader, no reference."""
     out = console()
-    out.print(
-        Styled(found.name, "bold").append(f"  {found.title}  ", "default").append(found.hash, "dim"), soft_wrap=True
-    )
+    out.print(Styled(found.name, "bold").append(f"  {found.title}  ", "default").append(found.hash, "dim"))
     for task in sorted(found.tasks, key=lambda each: (each.kind, each.id)):
         line = Styled(f"  {task.kind:<6}{task.split:<8}").append(plain(task.id, 60))
         if task.title and task.title != task.id:
             line.append("  ").append(plain(task.title, 80))
-        out.print(line.append("  smoke" if task.smoke else "", "cyan"), soft_wrap=True)
+        out.print(line.append("  smoke" if task.smoke else "", "cyan"))
 
 
 def checked(found: BenchCheck) -> None:
     """The tasks that cannot measure, each with its reason."""
     out = console()
     for each in found.faults:
-        out.print(
-            Styled(plain(each.task, 60).plain, "bold").append(": ").append(plain(each.reason, 300)), soft_wrap=True
-        )
+        out.print(Styled(plain(each.task, 60).plain, "bold").append(": ").append(plain(each.reason, 300)))
     good = found.tasks - len(found.faults)
     said = f"{good} of {number(found.tasks, 'task')} can measure"
     if found.unproven:
@@ -63,12 +60,10 @@ def checked(found: BenchCheck) -> None:
 
 def task(found: BenchTask) -> None:
     out = console()
-    out.print(
-        Styled(found.id, "bold").append(f"  {found.kind}, {found.split}, scored by {found.scorer}"), soft_wrap=True
-    )
+    out.print(Styled(found.id, "bold").append(f"  {found.kind}, {found.split}, scored by {found.scorer}"))
     out.print(Styled("".join(c for c in found.instruction if c == "\n" or c.isprintable())), soft_wrap=True)
     for path in sorted(found.files):
-        out.print(Styled("  ").append(plain(path)), style="dim", soft_wrap=True)
+        out.print(Styled("  ").append(plain(path)), style="dim")
 
 
 @contextmanager
@@ -127,26 +122,26 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
         _task(out, each, reason=each.reason if often[each.reason] == 1 else "")
     for reason, count in often.most_common():
         if reason and count > 1:
-            out.print(Styled(f"  {count} tasks: ").append(plain(reason, 160)), soft_wrap=True)
+            out.print(Styled(f"  {count} tasks: ").append(plain(reason, 160)))
     right = len(found.tasks) - len(shown)
     if right:
         out.print(f"  {number(right, 'task')} all right", style="dim")
     if found.score.n:
         out.print(Styled("score ").append(_percent(found.score), "bold").append(f"  {_counts(found)}", "dim"))
     out.print(
-        f"the agent ran for {seconds(found.wall_s)} in all ({seconds(held.duration_s)} by the clock), "
+        f"the agent ran for {span(found.wall_s)} in all ({span(held.duration_s)} by the clock), "
         f"{found.cost_usd:.2f} USD, {f'{found.tokens:,} tokens' if found.tokens else 'no tokens reported'}"
     )
     for said in held.tampered:
-        out.print(Styled("  changed   ", "red").append(plain(said)), soft_wrap=True)
+        out.print(Styled("  changed   ", "red").append(plain(said)))
     if found.unmeasured:
         out.print(f"{number(found.unmeasured, 'run')} could not be measured: no wrong answers, and in no score")
     if noise is not None:
         _noise(out, noise)
     if held.state != "ended" and not held.source:
-        out.print(f"  Next: ratchet bench run --resume {held.id}", soft_wrap=True)
+        out.print(f"  Next: ratchet bench run --resume {held.id}")
     elif not every and not held.source:
-        out.print(f"Next: ratchet bench compare {held.id} OTHER_RUN, or better it: ratchet evolve", soft_wrap=True)
+        out.print(f"Next: ratchet bench compare {held.id} OTHER_RUN, or better it: ratchet evolve")
 
 
 def history(found: Sequence[BenchRun]) -> None:
@@ -159,7 +154,7 @@ def history(found: Sequence[BenchRun]) -> None:
         line.append(f"{_percent(score) if score.n else 'no score':<24}", "default")
         line.append(f"{held.name:<14} ").append(plain(held.agent_name, 60))
         about = f"  {number(held.runs, 'run')}, {held.cost_usd:.2f} USD, {ago(held.started_at)}"
-        out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"), soft_wrap=True)
+        out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"))
 
 
 def compared(found: ComparedRuns) -> None:
@@ -180,15 +175,14 @@ def compared(found: ComparedRuns) -> None:
             f"{pairs.worse} worse)",
             "default",
         ),
-        soft_wrap=True,
     )
     _left_out(out, pairs)
-    out.print(cannot_see(pairs), soft_wrap=True)
+    out.print(cannot_see(pairs))
     floor = found.noise_floor
     if floor is not None:
         side = "within" if abs(pairs.gain.mean) <= floor else "beyond"
         said = f"noise floor on so many pairs: +-{100 * floor:.1f} points (A/A run {found.noise_run}); "
-        out.print(f"{said}the difference is {side} it", soft_wrap=True)
+        out.print(f"{said}the difference is {side} it")
     else:
         out.print("noise floor: not measured here; `ratchet bench run --aa` measures it", style="dim")
 
@@ -200,14 +194,14 @@ def watched(held: BenchWatch) -> None:
     if last is None:
         base = held.baseline
         score = _percent(Interval(mean=base.mean, low=base.low, high=base.high))
-        out.print(Styled("baseline ", "bold").append(f"{score}  {base.id}", "default"), soft_wrap=True)
+        out.print(Styled("baseline ", "bold").append(f"{score}  {base.id}", "default"))
         _plan(out, held)
         return
     score_said = "not measured" if last.score is None else f"{100 * last.score:.1f} %"
     line = Styled(f"check {len(held.checks)}: {score_said}  ", "bold")
-    out.print(line.append(sentence(held), "red" if held.regressed else "default"), soft_wrap=True)
+    out.print(line.append(sentence(held), "red" if held.regressed else "default"))
     if held.regressed and held.since is not None:
-        out.print(f"  Next: ratchet bench compare {held.baseline.id} {held.since.id}", soft_wrap=True)
+        out.print(f"  Next: ratchet bench compare {held.baseline.id} {held.since.id}")
 
 
 def _plan(out: Console, held: BenchWatch) -> None:
@@ -218,13 +212,11 @@ def _plan(out: Console, held: BenchWatch) -> None:
         out.print(
             f"  a loss of {100 * LOSS:.0f} points may stay unseen: one check varies by {100 * held.noise:.1f}."
             " More tasks show smaller losses",
-            soft_wrap=True,
         )
     else:
         out.print(
             f"  a loss of {100 * LOSS:.0f} points is told after about {made.median} checks, in nine of ten cases within"
             f" {made.most} (begun after {made.quiet} checks; one varies by {100 * held.noise:.1f} points)",
-            soft_wrap=True,
         )
 
 
@@ -260,9 +252,8 @@ def _noise(out: Console, noise: Paired) -> None:
         Styled("noise floor ", "bold")
         .append(f"+-{100 * noise.gain.half_width:.1f} points")
         .append(f"  (the agent against itself: {_points(noise.gain)}, {number(noise.gain.n, 'pair')})", "dim"),
-        soft_wrap=True,
     )
-    out.print(f"  a smaller gain on so many runs means nothing; {cannot_see(noise)}", soft_wrap=True)
+    out.print(f"  a smaller gain on so many runs means nothing; {cannot_see(noise)}")
 
 
 def _head(out: Console, held: BenchRun) -> None:
@@ -270,10 +261,10 @@ def _head(out: Console, held: BenchRun) -> None:
     what = " ".join(filter(None, (held.name, held.split or "", ",".join(held.tasks))))
     line.append(f"  {what}, {number(held.repeats, 'repeat')}, seed {held.seed}", "dim")
     line.append("  NO SANDBOX" if held.unsafe else "", "red")
-    out.print(line, soft_wrap=True)
+    out.print(line)
     if held.state != "ended":
         said = Styled(f"  {held.state}: ", _STATE_STYLES.get(held.state, "red")).append(plain(held.reason, 300))
-        out.print(said, soft_wrap=True)
+        out.print(said)
 
 
 def _task(out: Console, each: TaskFigures, *, reason: str) -> None:
@@ -281,12 +272,12 @@ def _task(out: Console, each: TaskFigures, *, reason: str) -> None:
     said = "not measured" if not each.score.n else _percent(each.score) if each.score.n > 1 else _once(each.score.mean)
     line = Styled(f"  {said:<24}", style if each.score.n else "magenta")
     line.append(plain(each.task, 60))
-    line.append(f"  {seconds(each.wall_s)}, {each.cost_usd:.2f} USD", "dim")
+    line.append(f"  {span(each.wall_s)}, {each.cost_usd:.2f} USD", "dim")
     if each.unmeasured and each.score.n:
         line.append(f"  {each.unmeasured} not measured", "magenta")
     if each.tampered:
         line.append("  reached for what judges it", "red")
-    out.print(line.append("  ").append(plain(reason, 160)) if reason else line, soft_wrap=True)
+    out.print(line.append("  ").append(plain(reason, 160)) if reason else line)
 
 
 def _once(score: float) -> str:

@@ -9,13 +9,14 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from ratchet.cli import shapes
-from ratchet.cli.show import ago, bars_console, console, number, plain, seconds
+from ratchet.cli.show import ago, bars_console, console, number, plain
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
 from ratchet.evolving.loop.evolve import DOUBT, EvolveMoment
 from ratchet.evolving.race.misses import chances_missed
 from ratchet.evolving.race.race import Standing
 from ratchet.failures.redaction.text import redact
+from ratchet.failures.spans import span
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -58,7 +59,7 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
                 _step(moment, bars.console)
             elapsed = bars.tasks[0].elapsed or 0.0
             rate = f"{moment.runs / elapsed:.1f}/s" if elapsed > 1 else ""
-            left = seconds(max(0.0, moment.evolution.seconds - moment.evolution.duration_s - elapsed))
+            left = span(max(0.0, moment.evolution.seconds - moment.evolution.duration_s - elapsed))
             spent = f"{moment.usd:.2f} of {moment.evolution.usd:g} USD, at most {left} left"
             said = f"{moment.runs} evaluations {rate} {spent}  {race_line(moment)}"
             done = max((each.n for each in moment.racers), default=moment.candidate.n if moment.candidate else 0)
@@ -91,7 +92,7 @@ def _step(moment: EvolveMoment, out: Console | RichConsole | None = None) -> Non
     held, candidate = moment.evolution, moment.candidate
     if moment.what == "started":
         asked = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark}, at most {held.usd:g} USD"
-        out.print(Styled(f"{held.id}  ", "bold").append(plain(asked, 200)), soft_wrap=True)
+        out.print(Styled(f"{held.id}  ", "bold").append(plain(asked, 200)))
     elif moment.what == "baseline":
         out.print(Styled(f"  {'baseline':<13}").append(f"measured, {number(moment.runs, 'evaluation')} so far", "dim"))
     elif moment.what == "racing":
@@ -117,28 +118,25 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
     asked = sum(1 for each in candidates if each.n and not each.retry_of)
     line = Styled(held.state, STYLES.get(held.state, "default")).append(
         f": {number(asked, 'proposal')}, {len(kept)} kept, {number(held.runs, 'evaluation')}, {held.cost_usd:.2f} USD, "
-        f"{held.duration_s:.0f} s",
+        f"{span(held.duration_s)}",
         "default",
     )
-    out.print(line, soft_wrap=True)
+    out.print(line)
     if held.reason:
-        out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
+        out.print(Styled("  ").append(plain(held.reason, 300)))
     if held.report is not None:
         report(out, held.report)
     missed = chances_missed(candidates, mde=held.mde, cap=held.cap, doubt=DOUBT)
     if missed:
         told = ", ".join(f"{_gain(gain)} points: in {share:.0%} of races" for gain, share in missed.items())
         said = f"  A change that is truly better may be missed by so few runs. Better by {told}"
-        out.print(said, style="dim", soft_wrap=True)
+        out.print(said, style="dim")
     if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
-        out.print(f"  Next: ratchet evolve --resume {held.id}", soft_wrap=True)
+        out.print(f"  Next: ratchet evolve --resume {held.id}")
     elif held.applied:
         out.print(f"  result: {held.applied}")
     elif kept:
-        out.print(
-            f"  Nothing of yours changed. Next: ratchet evolve apply {held.id} --branch NAME, or --apply",
-            soft_wrap=True,
-        )
+        out.print(f"  Nothing of yours changed. Next: ratchet evolve apply {held.id} --branch NAME, or --apply")
 
 
 def report(out: Console, made: EvolutionReport) -> None:
@@ -151,20 +149,17 @@ def report(out: Console, made: EvolutionReport) -> None:
     out.print(
         f"  sealed tasks: {_points(made.baseline)} -> {_points(made.winner)}, gain {_gain(made.gain)} points "
         f"(95 % {_gain(made.low)} to {_gain(made.high)}; {itself}), {number(made.runs, 'run')}",
-        soft_wrap=True,
     )
     out.print(
         f"  on the tasks that decided it gained {_gain(made.claimed)} points: that proves it better there, but "
         "it was chosen for that figure, which flatters; quote the sealed gain with its interval",
         style="dim",
-        soft_wrap=True,
     )
     if made.best_of_n is not None:
         out.print(
             f"  best of {made.n} tries of the agent as it was: {_points(made.best_of_n)}, at {made.n} times the price a"
             " use, and only with a judge that knows each time which try is right",
             style="dim",
-            soft_wrap=True,
         )
 
 
@@ -172,7 +167,7 @@ def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) 
     """One run whole."""
     out = console()
     head = f"{number(held.proposals, 'proposal')} by {held.proposer} on {held.benchmark} ({held.benchmark_hash})"
-    out.print(Styled(f"{held.id}  ", "bold").append(plain(head, 200)), soft_wrap=True)
+    out.print(Styled(f"{held.id}  ", "bold").append(plain(head, 200)))
     for each in candidates:
         _candidate(out, each, diff=diffs)
     ended(held, candidates)
@@ -187,7 +182,7 @@ def evolutions(found: Sequence[Evolution]) -> None:
         line = Styled(f"{each.state:<10} ", STYLES.get(each.state, "default")).append(f"{gain:<14} ", "default")
         line.append(plain(f"{each.agent.folder or each.agent.target} on {each.benchmark} by {each.proposer}", 100))
         line.append(f"  {ago(each.started_at)}  {each.id}", "dim")
-        out.print(line, soft_wrap=True)
+        out.print(line)
 
 
 def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
@@ -199,7 +194,7 @@ def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
         line = Styled("  " * depth).append(f"#{each.n} {each.state.replace('_', ' ')}", style)
         gain = f" {100 * each.mean:+.1f}" if each.pairs else ""
         line.append(gain, "default").append("  ").append(plain(each.hypothesis, 90))
-        out.print(line.append(f"  {each.id}", "dim"), soft_wrap=True)
+        out.print(line.append(f"  {each.id}", "dim"))
         for child in each.children:
             node(child, depth + 1)
 
@@ -209,9 +204,9 @@ def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:
 def _candidate(out: Console | RichConsole, held: Candidate, *, diff: bool = False) -> None:
     line = Styled(f"  {held.state.replace('_', ' '):<13}", STYLES.get(held.state, "default"))
     line.append(f"#{held.n} ", "default").append(plain(held.hypothesis or ("the agent as it was" * (not held.n)), 120))
-    out.print(line, soft_wrap=True)
+    out.print(line)
     if held.reason:
-        out.print(Styled(" " * 15).append(plain(held.reason, 300)), style="dim", soft_wrap=True)
+        out.print(Styled(" " * 15).append(plain(held.reason, 300)), style="dim")
     if diff:
         lines = [
             each for each in redact(held.diff).split("\n") if each and not each.startswith(("diff --git", "index "))

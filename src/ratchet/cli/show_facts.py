@@ -9,7 +9,7 @@ from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 
 if TYPE_CHECKING:
-    from ratchet.lessons.facts import CallCounts, ProjectFacts
+    from ratchet.lessons.facts import ProjectFacts
 
 _PROJECTS = 3
 _RAN = 12
@@ -48,8 +48,5 @@ def _table(out: Console, each: ProjectFacts) -> None:
         return
     out.print(Styled("     runs  failed  refused  sessions  (refused: by a person)", "dim"))
     for ran in shown:
-        show.row(out, _counts(ran).append(show.plain(ran.name, 80)), "  ")
-
-
-def _counts(ran: CallCounts) -> Styled:
-    return Styled(f"{ran.runs:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")
+        counts = Styled(f"{ran.runs:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")
+        show.row(out, counts.append(show.plain(ran.name, 80)), "  ")

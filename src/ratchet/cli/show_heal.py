@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ratchet.cli.show import ago, brief, console, number, plain, seconds, worked
+from ratchet.cli.show import ago, console, number, plain, worked
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.redaction.text import redact
+from ratchet.failures.spans import span
 from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
@@ -243,7 +244,7 @@ def _head(out: Console, held: Episode) -> None:
     check = number(len(held.task.steps), "step") if held.task.steps else f"check `{check_text(held.task.check)}`"
     said = (
         f"  {check} in {held.task.folder}; solver {held.solver}; at most "
-        f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {seconds(budget.seconds)}"
+        f"{number(budget.attempts, 'attempt')}, {budget.usd:.2f} USD, {span(budget.seconds)}"
     )
     out.print(_asked(said, 400), style="dim", soft_wrap=True)
 
@@ -252,7 +253,7 @@ def _first(out: Console, verdict: Verdict) -> None:
     sign = ("  green    ", "green") if verdict.passed else ("  red      ", "red")
     line = Styled(*sign).append(plain("the check passes" if verdict.passed else verdict.reason, 160))
     about = "" if verdict.passed else f"{verdict.kind} {verdict.signature}, "
-    line.append(f"  ({about}{brief(verdict.duration_s)}", "dim")
+    line.append(f"  ({about}{span(verdict.duration_s)}", "dim")
     if verdict.python:
         line.append(", Python ", "dim").append(plain(verdict.python, 160))
     out.print(line.append(")", "dim"), soft_wrap=True)
@@ -285,4 +286,4 @@ def _shown(line: str) -> str:
 
 
 def _costs(usd: float, duration_s: float) -> str:
-    return f"{usd:.2f} USD, {brief(duration_s)}"
+    return f"{usd:.2f} USD, {span(duration_s)}"

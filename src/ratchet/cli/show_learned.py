@@ -114,7 +114,7 @@ def _some(
     of, news = (sum(each.state == state for each in among) for among in (lessons, known))
     silent = f"; {of - news} more say the same, or are told only where they fail" if of > news else ""
     rest = f" (the first {len(shown)} of {news}{silent}: ratchet lessons list --state {state})"
-    out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"), soft_wrap=True)
+    out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"))
     for each in shown:
         advised(out, each)
 
@@ -125,7 +125,7 @@ def _quotes(out: Console, quotes: Sequence[Correction]) -> None:
         return
     shown = quotes[:_QUOTES]
     rest = f" (the first {len(shown)} of {len(quotes)}: ratchet lessons words)" if len(quotes) > len(shown) else ""
-    out.print(Styled("\nWhat people told agents", "bold").append(rest, "dim"), soft_wrap=True)
+    out.print(Styled("\nWhat people told agents", "bold").append(rest, "dim"))
     for each in shown:
         often = f" in {len(each.sessions)} sessions" if len(each.sessions) > 1 else ""
         show.row(out, show.plain(f'"{" ".join(each.quote.split())}"{often}', 240), "  ")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
+from ratchet.failures.spans import span
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
     from ratchet.lessons.failing import By, FailsBy
-    from ratchet.records import Lesson, Pattern, Triage
+    from ratchet.records import Pattern, Triage
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}
 _TREND_STYLES = {"rising": "red", "new": "yellow", "falling": "green", "quiet": "green"}
@@ -37,7 +38,9 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
             said = Styled(f"  [{show.worked(lesson)}]", show.STATE_STYLE[lesson.state])
             show.advice(out, lesson.text, Styled("  -> "), said)
         if not known and each.lessons:
-            show.row(out, Styled("not to repeat: ", "red").append(_refused(each.lessons[0])), "  ")
+            told = each.lessons[0]
+            refused = show.plain(f"{told.text} ({told.reason or told.state})", 200)
+            show.row(out, Styled("not to repeat: ", "red").append(refused), "  ")
     if more:
         show.row(out, more)
     if hidden:
@@ -54,7 +57,7 @@ def _line(each: Pattern) -> Styled:
         line.append(", ").append(each.trend, _TREND_STYLES.get(each.trend, ""))
     line.append(f", last {show.ago(each.last_seen)}")
     if each.wasted_s >= 1:
-        line.append(f", {show.seconds(each.wasted_s)} wasted")
+        line.append(f", {span(each.wasted_s)} wasted")
     return line.append(f"  {each.id}", "dim")
 
 
@@ -62,10 +65,6 @@ def _triage(triage: Triage) -> str:
     until = f" until {time.strftime('%Y-%m-%d', time.gmtime(triage.until))}" if triage.state == "muted" else ""
     who = f", {show.plain(triage.assigned, 40)}" if triage.assigned else ""
     return f"{triage.state}{until}{who}"
-
-
-def _refused(each: Lesson) -> Styled:
-    return show.plain(f"{each.text} ({each.reason or each.state})", 200)
 
 
 def pattern(detail: PatternDetail) -> None:
@@ -123,9 +122,7 @@ def _files(out: Console, rows: Sequence[FailsBy]) -> None:
     wide = max(len("file"), *(min(_NAME, len(show.visible(each.name))) for each in rows))
     out.print(Styled(f"{'file':<{wide}}  {'runs with a finding in it':>25}  {'sessions':>8}  █ failed ░ not", "bold"))
     for each in rows:
-        out.print(
-            f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>25,}  {each.sessions:>8,}", soft_wrap=True
-        )
+        out.print(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>25,}  {each.sessions:>8,}")
 
 
 def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> None:
@@ -138,4 +135,4 @@ def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> N
         share = round(_BAR * part)
         line = Styled(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>6,}  {part:>5.0%}")
         line.append(f"  {each.runs:>6,}  {each.sessions:>8,}  ")
-        out.print(line.append("█" * share, "red").append("░" * (_BAR - share), "dim"), soft_wrap=True)
+        out.print(line.append("█" * share, "red").append("░" * (_BAR - share), "dim"))

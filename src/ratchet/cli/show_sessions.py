@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
+from ratchet.failures.spans import span
 from ratchet.sessions.cost import NAMELESS
 from ratchet.sessions.proof import way_out
 
@@ -69,6 +70,8 @@ def opened(found: SessionDetail) -> None:
         used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {money(each.cost_usd)}"
         show.row(out, show.plain(f"{each.model}: {used}"), "  ")
     show.row(out, _ended(found), "  ")
+    if found.heard_from:
+        show.row(out, Styled(found.heard_from, "dim"), "  ")
     words = [said for said in found.said if said.who == "person"]
     for taken in found.steps:
         while words and words[0].at <= taken.outcome.started_at:
@@ -178,11 +181,11 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
         show.row(out, line.append(f"  {each.name[:_SHORT]}", "dim") if said else line)
     if len(result.rows) > COSTS:
         rest = f"and {show.number(len(result.rows) - COSTS, 'more row')}: --since and --project narrow, --json has all"
-        out.print(Styled(rest, "dim"), soft_wrap=True)
+        out.print(Styled(rest, "dim"))
     show.row(out, _cost(result.total).append("all", "bold"))
     for each in sorted(result.waste, key=lambda each: -each.wasted_tokens):
         took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
-        show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {show.seconds(each.wasted_s)} of tools")
+        show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {span(each.wasted_s)} of tools")
     if result.total.unpriced:
         remedy = "pip install 'ratchet-ai[prices]', or set model_prices"
         show.row(out, f"{tokens(result.total.unpriced)} tokens have no known price: {remedy}")
@@ -200,7 +203,7 @@ def ways(rows: Sequence[ToolWay]) -> None:
         ended = f"worked {each.worked}" + (f", failed {each.failed}" if each.failed else "")
         ended += f" (exit {', '.join(map(str, each.exit_codes))})" if each.exit_codes else ""
         show.row(
-            out, show.plain(each.input, 300), Styled("+ " if each.worked else "- ", "green" if each.worked else "red")
+            out, show.plain(each.input, 160), Styled("+ " if each.worked else "- ", "green" if each.worked else "red")
         )
         show.row(out, Styled(f"{ended}, {show.ago(each.last_at)}  {each.last}", "dim"), "  ")
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli.show import ago, brief, console, line, plain
+from ratchet.cli.show import ago, console, line, plain
 from ratchet.cli.terminal import Styled
+from ratchet.failures.spans import span
 from ratchet.improving.trials.trials import OPEN
 from ratchet.improving.trials.words import first_look, old_values
 from ratchet.team.overseer.rows import Intervention
@@ -72,7 +73,7 @@ def _arms(held: Trial, said: Evidence, missing: str) -> None:
     _arm("new", said.new)
     _arm("old", said.old)
     if "latency" in said.metrics:
-        out.print(Styled(f"a failed unit counts with its deadline, {brief(held.deadline_s)}", "dim"))
+        out.print(Styled(f"a failed unit counts with its deadline, {span(held.deadline_s)}", "dim"))
     effect = said.effect
     if effect.estimate is not None:
         out.print(
@@ -100,7 +101,7 @@ def _arm(name: str, arm: Arm) -> None:
     line.append("░" * (WIDTH - round(arm.rate * WIDTH)), "dim")
     line.append(f" {arm.ok} of {arm.units} succeeded ({arm.rate:.1%})")
     if arm.latency_s is not None:
-        line.append(f", {brief(arm.latency_s)} each")
+        line.append(f", {span(arm.latency_s)} each")
     if arm.cost_usd is not None:
         line.append(f", ${arm.cost_usd:.4f} each")
     if arm.score is not None:

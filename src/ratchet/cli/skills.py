@@ -25,13 +25,10 @@ def skills() -> None:
 @skills.command("list")
 @home_option
 @json_option
-def list_(command_home: Path | None, as_json: bool) -> None:
+def list_(as_json: bool) -> None:
     """All skills: what each is for, where it is, how it does."""
-    found = opened(command_home).cures.skills()
-    if as_json:
-        show.as_json([shapes.skills.SkillShape.built(each) for each in found])
-    else:
-        show_skills.listed(found)
+    found = opened().cures.skills()
+    show.as_json([shapes.skills.SkillShape.built(each) for each in found]) if as_json else show_skills.listed(found)
 
 
 @skills.command("show")
@@ -39,9 +36,9 @@ def list_(command_home: Path | None, as_json: bool) -> None:
 @project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def show_(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def show_(name: str, project: str | None, as_json: bool) -> None:
     """One skill whole: its SKILL.md and the files beside it."""
-    runtime = opened(command_home)
+    runtime = opened()
     found = runtime.cures.show_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.skills.SkillShape.built(found)) if as_json else show_skills.whole(found)
 
@@ -51,12 +48,12 @@ def show_(name: str, project: str | None, command_home: Path | None, as_json: bo
 @click.option("--name", default="", help="Its name, which its folder has: a-z, 0-9 and hyphens.")
 @home_option
 @json_option
-def make(source: str, name: str, command_home: Path | None, as_json: bool) -> None:
+def make(source: str, name: str, as_json: bool) -> None:
     """Make a skill of a lesson or of a healed task.
 
     SOURCE is the id of a lesson, a task or an episode. A skill holds steps that really ran, or that you approved.
     """
-    book = opened(command_home).cures
+    book = opened().cures
     made = book.make_skill(source, name=name)
     if as_json:
         show.as_json(shapes.skills.SkillShape.built(book.show_skill(made.lesson)))
@@ -73,14 +70,12 @@ def make(source: str, name: str, command_home: Path | None, as_json: bool) -> No
 @project_option("The project (default: here).")
 @home_option
 @json_option
-def export(
-    name: str, taker: Taker, user: bool, dry_run: bool, project: str | None, command_home: Path | None, as_json: bool
-) -> None:
+def export(name: str, taker: Taker, user: bool, dry_run: bool, project: str | None, as_json: bool) -> None:
     """Write a skill where agents look for skills, on trial.
 
     Into `.claude/skills` or `.agents/skills` of the project. It is taken out again where it does not help.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     folder, book = Path.home() if user else folder_meant(runtime, project), runtime.cures
     if dry_run:
         cure = book.preview_skill(name, folder, taker=taker)
@@ -98,12 +93,12 @@ def export(
 @project_option("The project (default: here).")
 @home_option
 @json_option
-def read(user: bool, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def read(user: bool, project: str | None, as_json: bool) -> None:
     """Read the skills that agents have here.
 
     Those that others wrote are candidates: nothing is told of them before `ratchet lessons skills trust NAME`.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     place = Path.home() if user else folder_meant(runtime, project)
     found = runtime.cures.read_skills(place.absolute(), scope="global" if user else "project")
     show.as_json(shapes.skills.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
@@ -114,12 +109,12 @@ def read(user: bool, project: str | None, command_home: Path | None, as_json: bo
 @project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def trust(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def trust(name: str, project: str | None, as_json: bool) -> None:
     """Trust a skill that others wrote, as it was read last.
 
     Until one of its files changes. Look at it first: `ratchet lessons skills show NAME`.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     found = runtime.cures.trust_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.skills.FoundSkillShape.built(found)) if as_json else show_skills.trusted(found)
 
@@ -129,12 +124,12 @@ def trust(name: str, project: str | None, command_home: Path | None, as_json: bo
 @project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def approve(name: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def approve(name: str, project: str | None, as_json: bool) -> None:
     """Let agents be told of a skill that was made here.
 
     One that others wrote is trusted instead: `ratchet lessons skills trust NAME`.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     lesson = runtime.cures.approve_skill(name, folder_meant(runtime, project))
     show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)
 
@@ -145,8 +140,8 @@ def approve(name: str, project: str | None, command_home: Path | None, as_json: 
 @project_option("The project whose skill of that name is meant (default: here).")
 @home_option
 @json_option
-def retire(name: str, reason: str, project: str | None, command_home: Path | None, as_json: bool) -> None:
+def retire(name: str, reason: str, project: str | None, as_json: bool) -> None:
     """Offer a skill to nobody any more, and take its folders out."""
-    runtime = opened(command_home)
+    runtime = opened()
     lesson = runtime.cures.retire_skill(name, folder_meant(runtime, project), reason=reason)
     show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 @click.command()
 @home_option
 @json_option
-def init(command_home: Path | None, as_json: bool) -> None:
+def init(as_json: bool) -> None:
     """Create the home folder and an empty store.
 
     Not needed: the first `learn` or `record` does it.
     """
-    home = opened(command_home).init()
+    home = opened().init()
     if as_json:
         show.as_json(shapes.machine.HomeShape(home=str(home)))
     else:
@@ -48,14 +48,14 @@ def init(command_home: Path | None, as_json: bool) -> None:
 )
 @home_option
 @json_option
-def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, as_json: bool) -> None:
+def learn(paths: tuple[Path, ...], only_list: bool, as_json: bool) -> None:
     """Read session histories and logs.
 
     Finds what failed, how often, and what fixed it. PATHS are files or folders; without any, the homes of all coding
     agents that are known (--list shows them). Reading the same history again adds nothing; a grown file is continued.
     Understood: sessions of coding agents, conversations with tool calls, JSON lines, OTLP traces, logs.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     if only_list:
         if paths:
             raise UsageError("--list shows the homes that are known: leave the paths out")
@@ -71,10 +71,7 @@ def learn(paths: tuple[Path, ...], only_list: bool, command_home: Path | None, a
         learned = runtime.learn(paths, progress=progress)
     if paths and not learned.files:
         raise NotFound(f"no file in {', '.join(map(str, paths))}; name a history, or a folder that holds some")
-    if as_json:
-        show.as_json(shapes.lessons.LearnedShape.built(learned))
-    else:
-        _told(runtime, learned, of_all=not paths)
+    show.as_json(shapes.lessons.LearnedShape.built(learned)) if as_json else _told(runtime, learned, of_all=not paths)
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
     named = sorted(silent & {str(path) for path in paths if path.is_file()})
     if learned.files and learned.unread == learned.files:
@@ -124,13 +121,13 @@ def _replayed(runtime: Runtime, learned: Learned) -> str:
 )
 @home_option
 @json_option
-def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | None, as_json: bool) -> None:
+def watch_dir(folder: Path, once: bool, interval_s: float, as_json: bool) -> None:
     """Take JSON files that agents drop into a folder.
 
     One that was read goes to FOLDER/.processed/, a bad one to FOLDER/.rejected/ with the reason beside it. Watches
     until Ctrl-C, unless --once is given.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     while True:
         polled = runtime.poll_folder(folder)
         if as_json:
@@ -158,7 +155,7 @@ def watch_dir(folder: Path, once: bool, interval_s: float, command_home: Path | 
 @click.option("--exit-code", type=int, help="Exit code of the failure.")
 @home_option
 @json_option
-def record(agent: str | None, command_home: Path | None, as_json: bool, error: str | None, **given: object) -> None:
+def record(agent: str | None, as_json: bool, error: str | None, **given: object) -> None:
     """Record one run of an agent, e.g. from a shell script.
 
     AGENT is any name that its runs share. Prints the outcome's id.
@@ -169,7 +166,7 @@ def record(agent: str | None, command_home: Path | None, as_json: bool, error: s
         error = sys.stdin.buffer.read().decode("utf-8", "replace")
     said = {name: value for name, value in given.items() if value is not None}
     fields = cast("Fields", {**said, "error": error, "source": "cli"})
-    runtime = opened(command_home)
+    runtime = opened()
     outcome_id = runtime.record(agent, **fields)
     if runtime.recorder.lost:  # a program must not fail for a record of it; who came to record one is told
         raise StoreError("nothing was recorded: free some space or give write access, then record it again")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
 
 import click
 
@@ -35,9 +34,9 @@ def trials() -> None:
 @click.option("--agent", help="Only those of this agent.")
 @home_option
 @json_option
-def list_trials(state: TrialState | None, agent: str | None, command_home: Path | None, as_json: bool) -> None:
+def list_trials(state: TrialState | None, agent: str | None, as_json: bool) -> None:
     """All trials, newest first."""
-    found = opened(command_home).trials.list(state=state, agent=agent)
+    found = opened().trials.list(state=state, agent=agent)
     show.as_json([shapes.trials.TrialShape.built(each) for each in found]) if as_json else show_trials.trials(found)
 
 
@@ -45,9 +44,9 @@ def list_trials(state: TrialState | None, agent: str | None, command_home: Path 
 @click.argument("trial_id", required=False)
 @home_option
 @json_option
-def show_trial(trial_id: str | None, command_home: Path | None, as_json: bool) -> None:
+def show_trial(trial_id: str | None, as_json: bool) -> None:
     """One trial (the newest unless named): both arms, and the evidence against its threshold."""
-    book = opened(command_home).trials
+    book = opened().trials
     newest = [each.id for each in book.list(limit=1)] if trial_id is None else [trial_id]
     if not newest:
         raise NotFound("there is no trial yet; open one with `ratchet trials open` or `ratchet proposals approve`")
@@ -83,11 +82,10 @@ def open_trial(
     trades: tuple[str, ...],
     mode: TrialMode | None,
     deadline_s: float | None,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Try new settings of AGENT on a share of its calls."""
-    found = opened(command_home).trials.open(
+    found = opened().trials.open(
         f"settings:{agent}",
         {name: _value(text) for name, text in map(_pair, pairs)},
         reason=reason,
@@ -105,9 +103,9 @@ def open_trial(
 @click.option("--reason", default="", help="Why; kept with the trial.")
 @home_option
 @json_option
-def stop(trial_id: str, keep: bool, reason: str, command_home: Path | None, as_json: bool) -> None:
+def stop(trial_id: str, keep: bool, reason: str, as_json: bool) -> None:
     """End a trial at once: the old values stay."""
-    found = opened(command_home).trials.stop(trial_id, keep=keep, reason=reason)
+    found = opened().trials.stop(trial_id, keep=keep, reason=reason)
     show.as_json(shapes.trials.TrialShape.built(found)) if as_json else show_trials.moved(found)
 
 
@@ -121,9 +119,9 @@ def proposals() -> None:
 @click.option("--agent", help="Only those for this agent.")
 @home_option
 @json_option
-def list_proposals(state: ProposalState | None, agent: str | None, command_home: Path | None, as_json: bool) -> None:
+def list_proposals(state: ProposalState | None, agent: str | None, as_json: bool) -> None:
     """All proposals, newest first."""
-    found = opened(command_home).proposals.list(state=state, agent=agent)
+    found = opened().proposals.list(state=state, agent=agent)
     show.as_json([shapes.trials.ProposalShape.built(each) for each in found]) if as_json else show_trials.proposals(
         found
     )
@@ -133,9 +131,9 @@ def list_proposals(state: ProposalState | None, agent: str | None, command_home:
 @click.argument("proposal_id")
 @home_option
 @json_option
-def show_proposal(proposal_id: str, command_home: Path | None, as_json: bool) -> None:
+def show_proposal(proposal_id: str, as_json: bool) -> None:
     """One proposal: the failures behind it, and what it would change."""
-    found = opened(command_home).proposals.show(proposal_id)
+    found = opened().proposals.show(proposal_id)
     show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.proposal(found)
 
 
@@ -149,9 +147,9 @@ def show_proposal(proposal_id: str, command_home: Path | None, as_json: bool) ->
 )
 @home_option
 @json_option
-def approve(proposal_id: str, deadline_s: float | None, command_home: Path | None, as_json: bool) -> None:
+def approve(proposal_id: str, deadline_s: float | None, as_json: bool) -> None:
     """Put it on trial."""
-    found = opened(command_home).proposals.approve(proposal_id, deadline_s=deadline_s)
+    found = opened().proposals.approve(proposal_id, deadline_s=deadline_s)
     show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 
@@ -160,9 +158,9 @@ def approve(proposal_id: str, deadline_s: float | None, command_home: Path | Non
 @click.option("--reason", default="", help="Why; kept with the proposal.")
 @home_option
 @json_option
-def reject(proposal_id: str, reason: str, command_home: Path | None, as_json: bool) -> None:
+def reject(proposal_id: str, reason: str, as_json: bool) -> None:
     """Do not do it, and do not propose it for this pattern again."""
-    found = opened(command_home).proposals.reject(proposal_id, reason=reason)
+    found = opened().proposals.reject(proposal_id, reason=reason)
     show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
 
 
@@ -177,9 +175,9 @@ def pulse() -> None:
 @pulse.command("list")
 @home_option
 @json_option
-def list_pulses(command_home: Path | None, as_json: bool) -> None:
+def list_pulses(as_json: bool) -> None:
     """The thresholds of every agent, and why."""
-    found = opened(command_home).pulses.list()
+    found = opened().pulses.list()
     show.as_json([shapes.trials.PulseShape.built(each) for each in found]) if as_json else show_trials.pulses(found)
 
 
@@ -191,15 +189,10 @@ def list_pulses(command_home: Path | None, as_json: bool) -> None:
 @click.option("--cooldown-h", type=float, help="... and then not again for this many hours.")
 @home_option
 def set_pulse(
-    agent: str,
-    critical: bool | None,
-    failures: int | None,
-    window_h: float | None,
-    cooldown_h: float | None,
-    command_home: Path | None,
+    agent: str, critical: bool | None, failures: int | None, window_h: float | None, cooldown_h: float | None
 ) -> None:
     """Set the thresholds of AGENT, or mark it as critical."""
-    found = opened(command_home).pulses.set(
+    found = opened().pulses.set(
         agent,
         critical=critical,
         failures=failures,
@@ -212,9 +205,9 @@ def set_pulse(
 @pulse.command("clear")
 @click.argument("agent")
 @home_option
-def clear_pulse(agent: str, command_home: Path | None) -> None:
+def clear_pulse(agent: str) -> None:
     """Go back to the thresholds by measured calls."""
-    click.echo(show_trials.pulse_line(agent, opened(command_home).pulses.clear(agent)))
+    click.echo(show_trials.pulse_line(agent, opened().pulses.clear(agent)))
 
 
 @click.command()
@@ -238,7 +231,6 @@ def loop(
     oversee: bool,
     may: tuple[Action, ...],
     second_opinion: str | None,
-    command_home: Path | None,
     as_json: bool,
 ) -> None:
     """Watch the agents: try fixes, keep what is proven.
@@ -247,7 +239,7 @@ def loop(
     moment, and tells work that goes round in circles. Runs until it is interrupted (Ctrl-C or SIGTERM), after the round
     under way.
     """
-    runtime = opened(command_home)
+    runtime = opened()
     overseer = overseer_of(runtime, allowed=(*USUAL, *may), model=second_opinion or "")
 
     def said(done: Ticked, told: Sequence[Intervention] = ()) -> None:

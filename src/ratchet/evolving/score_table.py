@@ -92,10 +92,12 @@ def _rows(text: str, columns: Columns, name: str) -> Iterator[tuple[int, Mapping
             raise UsageError(f"the column {version!r} cannot hold both the version and the score")
         wanted = [version, columns.score, *columns.guards, *([columns.task] if columns.task else [])]
         if missing := [each for each in wanted if each not in row] if n == 0 else []:
+            option = {version: "--by", columns.score: "--score", columns.task: "--task"}.get(missing[0], "--guard")
+            numbers = [each for each in row if each not in wanted and _NUMBER.fullmatch(_text(row[each]))]
+            likely = next(iter(numbers), "COLUMN") if option in ("--score", "--guard") else "COLUMN"
             held = ", ".join(each for each in row if each)
             raise UsageError(
-                f"{name} has no column {missing[0]!r}; it has {held}: say which one holds it "
-                f"(--by for the version, --score, --task, --guard)"
+                f"{name} has no column {missing[0]!r}; it has {held}: say which one holds it, as {option} {likely}"
             )
         yield line, row
 

@@ -57,7 +57,8 @@ class SharedScores:
         self.begin(version, run)
         if self._origin == version:
             return None
-        wanted = version if self._answer(version) is None else self.gate.answer(version).next
+        is_known = any(each.version == version for each in self.gate.answers())
+        wanted = self.gate.answer(version).next if is_known else version
         while wanted:
             self._add(wanted, run(wanted))
             self._catch_up()
@@ -70,9 +71,6 @@ class SharedScores:
         if not self._origin:
             self._add(version, run(version))
             self._catch_up()
-
-    def _answer(self, version: str) -> ScoreAnswer | None:
-        return next((each for each in self.gate.answers() if each.version == version), None)
 
     def _add(self, version: str, scored: Scored) -> None:
         rows = scored.items() if isinstance(scored, Mapping) else [("", scored)]

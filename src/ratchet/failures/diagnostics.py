@@ -284,7 +284,8 @@ def _key(form: _Form, groups: dict[str, str | None], message: str, path: str, be
     if "{said}" not in template:
         return template.replace("{linter}", linter).replace("{code}", code).rstrip(":")
     kind = template.partition(":")[0]
-    if kind == "c" and path and compiled(_TEST_FILE).search(path) and form.tool == "go" and not _compiles(message):
+    in_go_test = form.tool == "go" and path and compiled(_TEST_FILE).search(path)
+    if kind == "c" and in_go_test and not compiled(_GO_COMPILES).match(message):
         kind = "t"
     return f"{kind}:{masked(message)}"
 
@@ -296,10 +297,6 @@ _GO_COMPILES = (
     r"|syntax error|duplicate |non-|no new variables|impossible |import |method |multiple-value|\S+ (?:undefined"
     r"|redeclared|is not|declared)"
 )
-
-
-def _compiles(message: str) -> bool:
-    return compiled(_GO_COMPILES).match(message) is not None
 
 
 def _quoted(lines: Sequence[str], at: int) -> str:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from ratchet.failures.redaction.text import redact
+from ratchet.failures.spans import span
 from ratchet.healing.episode import Attempt, Episode
 from ratchet.healing.models.quoting import quoted
 from ratchet.healing.sibling_checks import SiblingPatch
@@ -24,7 +25,7 @@ BY_CHANCE = "It passes its check, and may do so by chance: read the change befor
 def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     """The report. Texts of programs stand between fences that they cannot close."""
     passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
-    spent = f"{episode.cost_usd:.2f} USD, {episode.duration_s:.0f} s"
+    spent = f"{episode.cost_usd:.2f} USD, {span(episode.duration_s)}"
     head = f"Episode {_code(episode.id)}, attempts: {len(episode.attempts)}, {spent}, solver {_code(episode.solver)}."
     parts = [
         f"# {_HEADS.get(_ended(episode), 'Not healed')}",

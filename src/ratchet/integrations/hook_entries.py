@@ -41,10 +41,12 @@ class HookForm:
         found = [] if _is_blank(text) else _ours(_parsed(path, text))
         return _as_entry(found) if found else None
 
-    def with_ours(self, path: Path, text: str, wanted: Json) -> str:
+    def with_ours(self, path: Path, text: str, wanted: Json) -> str:  # noqa: ARG002
         """The text with one more group for each event, each at the end of its list."""
-        groups = {str(event): group for event, group in cast("list[tuple[str, Row]]", wanted)}
-        return _with_hooks(path, self.fresh if _is_blank(text) else text, groups)
+        text = self.fresh if _is_blank(text) else text
+        for event, group in cast("list[tuple[str, Row]]", wanted):
+            text = json_text.with_element(text, ("hooks", str(event)), group)
+        return text
 
     def without_ours(self, path: Path, text: str, original: str | None) -> str:
         """The text without our handlers, and without what it began with where it was ours to begin."""
@@ -181,27 +183,6 @@ def _has_ours(group: Row) -> bool:
 
 def _is_ours(handler: Json) -> bool:
     return isinstance(handler, dict) and any(_MARK in str(handler.get(name)) for name in ("command", "bash"))
-
-
-def _with_hooks(path: Path, text: str, wanted: Mapping[str, Row]) -> str:
-    """The text with one more group for each event, each at the end of its list."""
-    settings = _parsed(path, text)
-    start = json_text.root(text)
-    hooks = json_text.member(text, start, "hooks")
-    if hooks is None:
-        fresh: dict[str, Json] = {event: [group] for event, group in wanted.items()}
-        return json_text.with_item(text, start, fresh, key="hooks")
-    held = settings.get("hooks")
-    assert isinstance(held, dict)
-    for event, group in wanted.items():
-        hooks = json_text.member(text, start, "hooks")
-        assert hooks is not None
-        groups = json_text.member(text, hooks.value_start, event)
-        if groups is None:
-            text = json_text.with_item(text, hooks.value_start, [group], key=event)
-        else:
-            text = json_text.with_item(text, groups.value_start, group)
-    return text
 
 
 def _without_ours(path: Path, text: str, own: Collection[str] | None) -> str:

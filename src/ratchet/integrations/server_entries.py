@@ -62,16 +62,7 @@ class ServerForm:
             ]
             return f"{text}{gap}{chr(10).join(lines)}\n"
         text = text if text.removeprefix("\ufeff").strip() else "{\n}\n"
-        at, keys = json_text.root(text), self._keys
-        for n, key in enumerate(keys):
-            found = json_text.member(text, at, key)
-            if found is None:
-                value: Json = {NAME: wanted}
-                for inner in reversed(keys[n + 1 :]):
-                    value = {inner: value}
-                return json_text.with_item(text, at, value, key=key)
-            at = found.value_start
-        return json_text.with_item(text, at, wanted, key=NAME)
+        return json_text.JsonText().put(text, (*self._keys, NAME), wanted)
 
     def without_ours(self, path: Path, text: str, original: str | None) -> str:
         """The text without our entry; servers that the person had left empty stay so."""

@@ -96,7 +96,9 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
                 memory.attach(started.first)  # it was born while its parent was being moved
             _limit_as(uid, started.first, plan.limits)
             if plan.net.startswith(network.PREFIX):
-                started.proxy = _proxy(plan.net, started.first, uid)
+                from ratchet.sandbox.proxy import ProxyProcess  # asyncio: only for a job that needs it
+
+                started.proxy = ProxyProcess.start(plan.net, started.first, uid)
     except (OSError, SandboxError) as error:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -108,12 +110,6 @@ def _in_namespaces(plan: Plan, streams: tuple[int, int, int], uid: int | None, h
     finally:
         os.close(go)  # what waits for its limits goes on
     return started
-
-
-def _proxy(net: str, sandboxed: int, uid: int | None) -> ProxyProcess:
-    from ratchet.sandbox.proxy import ProxyProcess  # asyncio: only for a job that needs it
-
-    return ProxyProcess.start(net, sandboxed, uid)
 
 
 def _hiding(plan: Plan, hidden: list[str]) -> list[list[str | int | list[str]]]:

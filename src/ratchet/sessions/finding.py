@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ratchet.errors import UsageError
+from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.searching import mark, month_marks, words_in
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
 from ratchet.sessions.listing import title_of
@@ -163,11 +164,11 @@ def _months(narrowed: Narrowed) -> list[str]:
     return [""] if months is None else months
 
 
-def _time(narrowed: Narrowed, column: str = "at") -> Where:
+def _time(narrowed: Narrowed) -> Where:
     """The condition that the store decides; where time has two ends, `_within` decides the other."""
     if narrowed.since is not None:
-        return {column: (">=", narrowed.since)}
-    return {column: ("<", narrowed.until)} if narrowed.until is not None else {}
+        return {"at": (">=", narrowed.since)}
+    return {"at": ("<", narrowed.until)} if narrowed.until is not None else {}
 
 
 def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
@@ -257,35 +258,55 @@ def _sayings(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int)
 
 
 def _patterns(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+    rows = store.having("patterns", words, limit=limit)
+    last_seen = _last_seen(store, [text_in(row, "id") for row in rows])
     found = []
-    for row in store.having("patterns", words, _time(narrowed, "created_at"), limit=limit):
+    for row in rows:
         there = near(text_in(row, "template"), words)
         hit = SearchHit(
             noun="pattern",
             id=text_in(row, "id"),
             title=text_in(row, "kind"),
             text=there.excerpt or text_in(row, "template")[:_EXCERPT],
-            at=number_in(row, "created_at"),
+            at=last_seen.get(text_in(row, "id"), number_in(row, "created_at")),
             kind=text_in(row, "kind"),
             ok=False,
         )
         found.append((hit, there))
+    return _dated(found, narrowed)
+
+
+def _last_seen(store: Store, patterns: list[Json]) -> dict[str, float]:
+    """When each pattern failed last: it may have been learnt long after."""
+    rows = store.find("signatures", {"pattern": ("in", patterns)}).rows
+    of = {text_in(row, "signature"): text_in(row, "pattern") for row in rows}
+    asked: Where = {"agent": ALL, "signature": ("in", [*of])}
+    found: dict[str, float] = {}
+    for row in store.sum_by("signature_sums", ("signature",), ("max:max_at",), asked):
+        pattern = of[text_in(row, "signature")]
+        found[pattern] = max(found.get(pattern, 0.0), number_in(row, "max:max_at"))
     return found
 
 
 def _lessons(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
     found = []
-    for row in store.having("lessons", words, _time(narrowed, "created_at"), limit=limit):
+    for row in store.having("lessons", words, limit=limit):
         hit = SearchHit(
             noun="lesson",
             id=text_in(row, "id"),
             title=f"{text_in(row, 'state')}: when {text_in(row, 'when_text')}"[:_EXCERPT],
             text=" ".join(text_in(row, "text").split())[:_EXCERPT],
-            at=number_in(row, "updated_at") or number_in(row, "created_at"),
+            at=number_in(row, "seen_at") or number_in(row, "updated_at") or number_in(row, "created_at"),
             kind=text_in(row, "kind"),
         )
         found.append((hit, near(f"{text_in(row, 'text')} {text_in(row, 'when_text')}", words)))
-    return found
+    return _dated(found, narrowed)
+
+
+def _dated(found: list[_Found], narrowed: Narrowed) -> list[_Found]:
+    """Those within the time that is asked for: of a pattern and a lesson, when it was met last."""
+    since, until = narrowed.since, narrowed.until
+    return [each for each in found if (since is None or since <= each[0].at) and (until is None or each[0].at < until)]
 
 
 def _within(rows: Iterable[Row], narrowed: Narrowed) -> list[Row]:

@@ -113,6 +113,13 @@ class SessionDetail:
     next: str | None
     unfixed: tuple[Outcome, ...] = ()
 
+    @property
+    def heard_from(self) -> str:
+        """Say where its steps come from, if from no history: hooks told of them, `record` did, or a person who fed an
+        event by hand."""
+        told_live = self.steps and all(each.place == "none" for each in self.steps)
+        return "recorded as it ran; no history of it was read" if told_live else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomePage:

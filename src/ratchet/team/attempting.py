@@ -13,7 +13,7 @@ from typing import TypeAlias
 from ratchet import ids
 from ratchet.failures.classification import classify
 from ratchet.failures.redaction.text import clean, kept_how, redact_json
-from ratchet.records import Json, Row
+from ratchet.records import Json, Row, as_row
 from ratchet.team.balance import Member
 from ratchet.team.hands.inline import failure_reply
 from ratchet.team.hands.reply import WorkerReply, WorkRequest
@@ -22,7 +22,6 @@ from ratchet.team.ledger import Ledger
 from ratchet.team.mail import Mailbox
 from ratchet.team.outcomes import TeamOutcomes
 from ratchet.team.purse import TeamPurse
-from ratchet.team.rows import record_row
 from ratchet.team.values import TeamAttempt, TeamTask
 
 log = logging.getLogger(__name__)
@@ -208,7 +207,7 @@ class Attempting:
 
     async def _write(self, held: HeldTask) -> None:
         """Write the task's row. The revision moves at once: two writes of one task may wait together."""
-        row = record_row(held.record)
+        row = as_row(held.record)
         held.written()
         await self.ledger.put("team_tasks", [row])
 

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Literal
 
 from ratchet.errors import RatchetError
-from ratchet.records import Row
+from ratchet.records import Row, as_row
 from ratchet.team.attempting import Attempting
 from ratchet.team.balance import Member, handed_out
 from ratchet.team.held import HeldTask
-from ratchet.team.rows import record_row
 from ratchet.team.values import RunState, TaskStanding
 
 log = logging.getLogger(__name__)
@@ -242,7 +241,7 @@ class RunCourse:
         return ("over_budget" if over else "failed"), reason
 
     async def _write(self, changed: Sequence[HeldTask]) -> None:
-        rows = [record_row(each.record) for each in changed]
+        rows = [as_row(each.record) for each in changed]
         for each in changed:
             each.written()
         if rows:

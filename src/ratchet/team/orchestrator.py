@@ -16,6 +16,7 @@ from ratchet import files, ids
 from ratchet.client import Ratchet, default
 from ratchet.errors import UsageError
 from ratchet.recording.journal import make_private
+from ratchet.records import as_row
 from ratchet.team import rows
 from ratchet.team.adopting import adopt
 from ratchet.team.attempting import Attempting, TeamJudge
@@ -177,7 +178,7 @@ async def _taken_up(
         if task.id not in known
     ]
     if fresh:
-        await ledger.put("team_tasks", [rows.record_row(each) for each in fresh], new=True)
+        await ledger.put("team_tasks", [as_row(each) for each in fresh], new=True)
     ours = {each.id: each for each in fresh}
     held = {task.id: HeldTask(task, ours.get(task.id) or known[task.id]) for task in tasks}
     for need in {need for task in tasks for need in task.needs} - held.keys():

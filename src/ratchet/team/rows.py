@@ -101,11 +101,6 @@ def records(store: Store, run_id: str) -> list[TeamRecord]:
     return [record_of(TeamRecord, row) for row in store.find("team_tasks", {"run": run_id}, order=("id",)).rows]
 
 
-def record_row(record: TeamRecord) -> Row:
-    """A task as it is written, with the revision that it was read at."""
-    return as_row(record)
-
-
 def letter(run_id: str, sender: str, to: str, body: Json) -> Row:
     """A letter of a run, as it is written."""
     return {
@@ -133,5 +128,5 @@ def read_rows(letters: Sequence[Row]) -> list[Row]:
 
 def _row(held: TeamRun) -> Row:
     row = as_row(held)
-    del row["tasks"], row["revision"]
+    del row["tasks"]
     return row

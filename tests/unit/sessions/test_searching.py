@@ -131,6 +131,15 @@ def test_what_was_recorded_without_a_history_is_found_by_its_pattern(runtime: Ru
     assert ("pattern", "the frobnicator refused") in found(runtime, "frobnicator")
 
 
+def test_patterns_and_lessons_are_dated_by_what_failed_not_by_when_they_were_learnt(runtime: Runtime) -> None:
+    hits = runtime.sessions.search("make").hits
+    failed = max(each.at for each in hits if not each.ok and each.noun == "step")
+    assert {each.at for each in hits if each.noun == "pattern"} == {failed}
+    assert [each for each in hits if each.noun == "lesson" and each.at > failed + 3_600] == []
+    assert runtime.sessions.search("make", until=failed).hits != ()
+    assert "pattern" not in {noun for noun, _ in found(runtime, "make", until=failed)}
+
+
 def test_names_in_camel_case_are_found_whole_and_by_their_parts() -> None:
     assert words_in("HTTPServer opened ConnectionPool_2 in a") == [
         "httpserver",

@@ -34,7 +34,8 @@ def read(text: str) -> Said | None:
     if not lines:
         return None
     whole = of_text(text) or read_tap(text)
-    return whole or _of_scalar(lines[-1]) or _of_runner(text, lines) or _of_pairs(lines) or _of_last(lines[-1])
+    last = lines[-1]
+    return whole or _of_scalar(last) or _of_runner(text, lines) or _of_pairs(lines) or of_word(last) or unread(last)
 
 
 def _of_scalar(line: str) -> Said | None:
@@ -44,10 +45,6 @@ def _of_scalar(line: str) -> Said | None:
     except (ValueError, RecursionError):
         found = of_line(line)
         return None if found is None or of_word(line) is not None else found
-
-
-def _of_last(line: str) -> Said:
-    return of_word(line) or unread(line)
 
 
 def _of_runner(text: str, lines: Sequence[str]) -> Said | None:

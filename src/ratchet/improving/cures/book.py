@@ -278,7 +278,8 @@ def notes_by_themselves(store: Store, guard: Guard, *, now: float) -> list[Trial
     for row in store.find("lessons", {"state": "active"}).rows:
         if whole_in(row, "right") < _HELD or str(row["id"]) in known:
             continue
-        folder = next((Path(str(name)) for name in _folders(row) if Path(str(name)).is_dir()), None)
+        folders = [Path(str(name)) for name in (*_list(row, "projects"), row.get("project"))]
+        folder = next((each for each in folders if each.is_dir()), None)
         if folder is None or not any((folder / name).is_file() for name in NOTES):
             continue
         lines = cures(store, row, folder, kinds=("notes",))
@@ -297,10 +298,6 @@ def _agent(store: Store, lesson: Row) -> str:
     evidence = _list(lesson, "evidence")
     outcome = store.get("outcomes", str(evidence[0])) if evidence else None
     return text_in(outcome or {}, "agent")
-
-
-def _folders(row: Row) -> list[Json]:
-    return [*_list(row, "projects"), row.get("project")]
 
 
 def _list(row: Row, name: str) -> list[Json]:

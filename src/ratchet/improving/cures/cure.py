@@ -277,11 +277,8 @@ def _wrapper(failed: str, worked: str) -> str:
 def _setting(lesson: Row) -> tuple[str, str] | None:
     """The git setting that makes the lesson's remedy the default."""
     added = set(text_in(lesson, "example").split()) - set(text_in(lesson, "failed").split())
-    return next((_GIT[text_in(lesson, "head"), option] for option in sorted(added) if _has(lesson, option)), None)
-
-
-def _has(lesson: Row, option: str) -> bool:
-    return (text_in(lesson, "head"), option) in _GIT
+    head = text_in(lesson, "head")
+    return next((_GIT[head, option] for option in sorted(added) if (head, option) in _GIT), None)
 
 
 def _before_commit(lesson: Row) -> str:

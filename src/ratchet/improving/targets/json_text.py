@@ -95,6 +95,17 @@ def with_item(text: str, start: int, value: Json, *, key: str | None = None) -> 
     return text[:behind] + ("," if held else "") + inner + added + outer + text[closing:]
 
 
+def with_element(text: str, path: Path, value: Json) -> str:
+    """The text with one more element at the end of the array at `path`, which is made where it lacks."""
+    start = root(text)
+    for depth, name in enumerate(path):
+        held = member(text, start, name)
+        if held is None:
+            return with_item(text, start, nested(path[depth + 1 :], [value]), key=name)
+        start = held.value_start
+    return with_item(text, start, value)
+
+
 def without_item(text: str, start: int, position: int) -> str:
     """The text without the item at `position` of the object or array at `start`, and without one comma; the comments of
     its neighbours stay."""

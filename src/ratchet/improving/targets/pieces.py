@@ -73,17 +73,7 @@ class ListItem:
 
     def put(self, text: str, mark: str, piece: str) -> str:
         text = self.out(text, mark) if text.strip() else "{\n}\n"
-        value: Json = json.loads(piece)
-        start = json_text.root(text)
-        for at, name in enumerate(self._path):
-            held = json_text.member(text, start, name)
-            if held is None:
-                inner: Json = [value]
-                for below in reversed(self._path[at + 1 :]):
-                    inner = {below: inner}
-                return json_text.with_item(text, start, inner, key=name)
-            start = held.value_start
-        return json_text.with_item(text, start, value)
+        return json_text.with_element(text, self._path, json.loads(piece))
 
     def out(self, text: str, mark: str) -> str:
         start = self._list(text)

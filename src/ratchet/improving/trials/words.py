@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ratchet.failures.spans import span
 from ratchet.improving.trials.evidence import Arm, Evidence
 from ratchet.records import Json, Trial, TrialState
 
@@ -117,10 +118,10 @@ def first_look(trial: Trial) -> str:
     """Say when an open trial is looked at for the first time."""
     if trial.mode != "coin":
         return ""
-    ends = "" if trial.unit == "call" else f" (a {trial.unit}: once it is silent for {_length(trial.quiet_s)})"
+    ends = "" if trial.unit == "call" else f" (a {trial.unit}: once it is silent for {span(trial.quiet_s)})"
     return (
         f"Its first look comes as soon as the first runs have ended{ends}; one without an outcome fails after "
-        f"{_length(trial.deadline_s)}. `ratchet loop` looks twice a second."
+        f"{span(trial.deadline_s)}. `ratchet loop` looks twice a second."
     )
 
 
@@ -141,10 +142,3 @@ def _sure(said: Evidence, *, keep: bool) -> str:
         f"Speaks for {what}: without an effect, a result this {kind} comes in up to 1 of {held:.2g} trials"
         f"{'' if decided else f'; it is {done} at 1 of {said.threshold:.0f}'}."
     )
-
-
-def _length(seconds: float) -> str:
-    for size, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
-        if seconds >= size:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds:g} s"

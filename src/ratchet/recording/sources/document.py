@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ratchet.ports import Read
 from ratchet.recording.sources.lines import decode, storable
-from ratchet.recording.sources.reading import Item, count, last_read
+from ratchet.recording.sources.reading import Item, read_whole
 from ratchet.recording.sources.unpacked import open_plain
-from ratchet.records import Json, Outcome, Quarantined, Row
+from ratchet.records import Json, Quarantined, Row
 
 _LIMIT_BYTES = 512 << 20  # a document must be held whole; the largest real ones have some 100 MB
 _OPENED = re.compile(rb'\A[\s\xef\xbb\xbf]*(?:\{\s*(?:"|\Z)|\[\s*(?:[\[{"]|\Z))')
@@ -50,23 +50,18 @@ def read_document(
         return
     carry.clear()
     carry["document"] = digest
-    reason = ""
     items: list[Item] = []
+    found: Iterable[Item] | None = None
     if len(raw) > _LIMIT_BYTES:
         reason = f"one JSON document of more than {_LIMIT_BYTES >> 20} MB; export it as JSON lines"
     else:
         document, reason = (decode or decode_document)(raw)
         if not reason:
             found = take(document)
-            count(carry, "known", found is not None)
             items += found or ()
     if reason:
-        count(carry, "bad")
         items.append(Quarantined(path=path, line=0, reason=reason))
-    count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-    if items:
-        yield Read(items=tuple(items), offset=len(raw))
-    yield last_read(path, len(raw), carry, name=name)
+    yield from read_whole(path, len(raw), carry, items, name=name, known=found is not None)
 
 
 def decode_document(raw: bytes) -> tuple[Json, str]:

@@ -14,10 +14,10 @@ from ratchet.recording.sources import fields
 from ratchet.recording.sources.document import decode_document, whole_document
 from ratchet.recording.sources.lines import HEAD_BYTES
 from ratchet.recording.sources.messages import NAME, Conversations
-from ratchet.recording.sources.reading import Item, count, last_read
+from ratchet.recording.sources.reading import Item, read_whole
 from ratchet.recording.sources.unpacked import open_plain
 from ratchet.recording.sources.whose import is_event
-from ratchet.records import Json, Outcome, Quarantined, Row
+from ratchet.records import Json, Quarantined, Row
 
 _NUMBERED = re.compile(r"(?:[A-Za-z]{1,20}[-_])?(\d{1,12})(?:[-_][\w-]{1,80})?\.json")
 _LIMIT_BYTES = 64 << 20  # of one event
@@ -84,14 +84,9 @@ class EventFolder:
                 bad.append(Quarantined(path=str(folder / name), line=0, reason=reason))
             else:
                 events.append(event)
-        count(carry, "bad", len(bad))
         found = Conversations(str(folder / names[0]) if names else path, carry).take_events(events, _session_of(folder))
-        count(carry, "known", len(events) if found is not None else 0)
-        items = [*bad, *(found or ())]
-        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-        if items:
-            yield Read(items=tuple(items), offset=size)
-        yield last_read(path, size, carry, name=NAME)
+        known = len(events) if found is not None else 0
+        yield from read_whole(path, size, carry, [*bad, *(found or ())], name=NAME, known=known)
 
 
 def _event(path: Path) -> tuple[Json, str]:

@@ -17,8 +17,8 @@ from ratchet.recording.sources.databases import opencode_message
 from ratchet.recording.sources.document import decode_document, whole_document
 from ratchet.recording.sources.lines import objects_in
 from ratchet.recording.sources.messages import Conversations
-from ratchet.recording.sources.reading import Item, count, last_read
-from ratchet.records import Json, Outcome, Quarantined, Row
+from ratchet.recording.sources.reading import Item, read_whole
+from ratchet.records import Json, Quarantined, Row
 
 NAME = "opencode-files"
 _SESSION = re.compile(r"ses_\w{1,80}")
@@ -55,18 +55,17 @@ class OpencodeFiles:
         unread: list[Quarantined] = []
         records: list[Json] = sorted(
             (
-                opencode_message(message.stem, fields.row(_document(message, unread)), _decoded(held, unread))
+                opencode_message(
+                    message.stem,
+                    fields.row(_document(message, unread)),
+                    (fields.row(_document(each, unread)) for each in held),
+                )
                 for message, held in parts.items()
             ),
             key=_when,
         )
         items = _taken(records, name, fields.text(session.get("directory")), path, unread)
-        count(carry, "known", 1)
-        count(carry, "bad", len(unread))
-        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-        if items or unread:
-            yield Read(items=(*items, *unread), offset=size, sessions=(name,))
-        yield last_read(path, size, carry, name=NAME)
+        yield from read_whole(path, size, carry, [*items, *unread], name=NAME, known=1, sessions=(name,))
 
 
 def _taken(records: list[Json], name: str, folder: str, path: str, unread: list[Quarantined]) -> list[Item]:
@@ -101,10 +100,6 @@ def _revision(paths: list[Path]) -> str:
             continue
         said.append(f"{path.name} {about.st_size} {about.st_mtime_ns}")
     return ids.hex_of("\n".join(said))[:24]
-
-
-def _decoded(paths: list[Path], unread: list[Quarantined]) -> list[Row]:
-    return [fields.row(_document(path, unread)) for path in paths]
 
 
 def _document(path: Path, unread: list[Quarantined]) -> Json:

@@ -16,7 +16,7 @@ from ratchet.recording.sources import fields
 from ratchet.recording.sources.document import decode_document, is_document, read_document
 from ratchet.recording.sources.jsonl import Runs
 from ratchet.recording.sources.lines import peek
-from ratchet.recording.sources.reading import Item, count, last_read
+from ratchet.recording.sources.reading import Item, read_whole
 from ratchet.recording.sources.sqlite_files import has_tables, opened
 from ratchet.records import Failure, Json, Outcome, Quarantined, Row, text_in
 
@@ -52,13 +52,7 @@ class Reloop:
         size = Path(path).stat().st_size
         if size == offset:
             return
-        items = [*_rows(path)]
-        count(carry, "known")
-        count(carry, "bad", sum(isinstance(item, Quarantined) for item in items))
-        count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
-        if items:
-            yield Read(items=tuple(items), offset=size)
-        yield last_read(path, size, carry, name=NAME)
+        yield from read_whole(path, size, carry, [*_rows(path)], name=NAME, known=1)
 
 
 def _is_yaml(head: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ratchet.ports import Read
@@ -69,6 +69,18 @@ def _unread(path: str, name: str, others: Mapping[str, list[int]]) -> Iterator[Q
         many = f"{len(lines):,} records" if len(lines) > 1 else "1 record"
         reason = f"{many} of {other} in a file of {name}, not read: give each client's lines a file of their own"
         yield Quarantined(path=path, line=lines[0], reason=reason)
+
+
+def read_whole(
+    path: str, size: int, carry: Row, items: Sequence[Item], *, name: str, known: int, sessions: tuple[str, ...] = ()
+) -> Iterator[Read]:
+    """All that a file holds which is always read from its start, and the Read that ends it."""
+    count(carry, "known", known)
+    count(carry, "bad", sum(isinstance(item, Quarantined) for item in items))
+    count(carry, "steps", sum(isinstance(item, Outcome) for item in items))
+    if items:
+        yield Read(items=tuple(items), offset=size, sessions=sessions)
+    yield last_read(path, size, carry, name=name)
 
 
 def last_read(path: str, offset: int, carry: Row, *, name: str) -> Read:

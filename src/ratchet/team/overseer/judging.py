@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ratchet.failures.circles import Circle, RecentCall, circle
+from ratchet.failures.spans import span
 
 SubjectKind: TypeAlias = Literal["session", "team run", "task", "evolution"]
 Judgement: TypeAlias = Literal["progress", "looping", "stuck", "over_budget"]
@@ -83,7 +84,7 @@ def judge(sight: Sight, now: float) -> Sighted:
     limit = sight.limits.quiet_s
     if limit is not None and sight.began_at and quiet_s > limit:
         return Sighted(
-            judgement="stuck", reason=f"no step for {quiet_s:.0f} s, and {limit:g} is much", key="stuck", times=1
+            judgement="stuck", reason=f"no step for {span(quiet_s)}, and {span(limit)} is much", key="stuck", times=1
         )
     return Sighted(judgement="progress")
 
@@ -109,7 +110,7 @@ def _over(sight: Sight, now: float) -> str:
     if limits.tokens is not None and sight.tokens > limits.tokens:
         return f"it has taken {sight.tokens:,} tokens of {limits.tokens:,}"
     if limits.seconds is not None and sight.began_at and now - sight.began_at > limits.seconds:
-        return f"it has run {now - sight.began_at:.0f} s of {limits.seconds:g}"
+        return f"it has run {span(now - sight.began_at)} of {span(limits.seconds)}"
     return ""
 
 

@@ -65,9 +65,7 @@ def watch(store: Store, sight: Sight) -> SubjectWatch:
 
 def keep(store: Store, held: SubjectWatch) -> bool:
     """Write what was seen; False where another overseer looked meanwhile."""
-    row = as_row(held)
-    del row["revision"]
-    return store.swap("watches", held.id, held.revision, row)
+    return store.swap("watches", held.id, held.revision, as_row(held))
 
 
 def intervened(
@@ -86,10 +84,8 @@ def intervened(
         opinion=clean(opinion, _REASON),
         at=now,
     )
-    row = as_row(done)
-    del row["revision"]
     with store.transaction():
-        store.swap("interventions", done.id, 0, row)
+        store.swap("interventions", done.id, 0, as_row(done))
         note(store, "watch", sight.id, action or "left alone", now, about=sight.kind, reason=done.reason)
     return replace(done, revision=1)
 
@@ -100,9 +96,8 @@ def effect(store: Store, intervention: str, said: str) -> None:
     if row is None or row.get("effect"):
         return
     held = record_of(Intervention, row)
-    told = as_row(replace(held, effect=said, effect_at=time.time()))
-    del told["revision"]
-    store.swap("interventions", intervention, held.revision, told)
+    told = replace(held, effect=said, effect_at=time.time())
+    store.swap("interventions", intervention, held.revision, as_row(told))
 
 
 def interventions(store: Store, *, limit: int | None = None) -> list[Intervention]:

@@ -9,7 +9,7 @@ from ratchet.evolving.bench.watch import WatchBook, sentence
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, here, part
+from ratchet.serving.api.ui.asking import Start, part
 from ratchet.serving.api.ui.rendering import drawn
 from ratchet.serving.shapes.evolving import branches
 
@@ -20,7 +20,7 @@ router = asking.router()
 def evolutions(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All runs of the evolve loop, newest first."""
     rows, following = part(request, runtime.evolutions.list(), start)
-    return drawn(request, "evolutions.html", rows=rows, next=following, here=here(request))
+    return drawn(request, "evolutions.html", rows=rows, next=following)
 
 
 @router.get("/ui/evolve/{run}", dependencies=[READS])
@@ -36,7 +36,6 @@ def evolution(run: str, request: Request, runtime: Operations) -> Response:
         candidates=candidates,
         below=branches(candidates),
         kept=kept,
-        here=here(request),
     )
 
 
@@ -44,7 +43,7 @@ def evolution(run: str, request: Request, runtime: Operations) -> Response:
 def benches(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All benchmark runs, newest first."""
     rows, following = part(request, runtime.benchmarks.history(), start)
-    return drawn(request, "benches.html", rows=rows, next=following, here=here(request))
+    return drawn(request, "benches.html", rows=rows, next=following)
 
 
 @router.get("/ui/bench/compare", dependencies=[READS])
@@ -66,8 +65,7 @@ def watch(baseline: str, request: Request, runtime: Operations, start: Start = 0
     """A benchmark on a schedule: what its checks say, the newest first."""
     held = WatchBook(runtime.benchmarks, tell=runtime.outbox.tell).watch(baseline)
     rows, following = part(request, [*reversed([*enumerate(held.checks, 1)])], start)
-    verdict, here_ = sentence(held), here(request)
-    return drawn(request, "bench_watch.html", held=held, rows=rows, next=following, verdict=verdict, here=here_)
+    return drawn(request, "bench_watch.html", held=held, rows=rows, next=following, verdict=sentence(held))
 
 
 @router.get("/ui/bench/{run}", dependencies=[READS])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from markupsafe import escape
 from starlette.responses import RedirectResponse, Response
 
@@ -56,6 +56,9 @@ async def form(request: Request) -> dict[str, str]:
 async def ids(request: Request) -> list[str]:
     """The rows of a list that were ticked. Raises Problem for a body that is no form."""
     return (await _fields(request)).get("id", [])
+
+
+Form = Annotated[dict[str, str], Depends(form)]
 
 
 async def _fields(request: Request) -> dict[str, list[str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.healing.report import BY_CHANCE, next_steps
@@ -13,11 +11,10 @@ from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import ROWS, Start, back, following, form, here, part
+from ratchet.serving.api.ui.asking import ROWS, Form, Start, back, following, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 _NODES = 2_500
 
 
@@ -26,7 +23,7 @@ def episodes(request: Request, runtime: Operations, after: Cursor = None) -> Res
     """All episodes, newest first."""
     rows, cursor, total = runtime.episodes.page(limit=ROWS, cursor=after)
     more = following(request, "after", cursor) if cursor else ""
-    return drawn(request, "episodes.html", rows=rows, next=more, total=total, here=here(request))
+    return drawn(request, "episodes.html", rows=rows, next=more, total=total)
 
 
 @router.get("/ui/episodes/{episode_id}", dependencies=[READS])
@@ -42,7 +39,6 @@ def episode(episode_id: str, request: Request, runtime: Operations, start: Start
         hidden=max(0, len(held.attempts) - _NODES),
         rows=rows,
         next=more,
-        here=here(request),
         queued=False,
         can_rewind=held.status != "running",
         next_steps=next_steps(held),

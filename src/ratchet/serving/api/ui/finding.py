@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from starlette.responses import Response
 
 from ratchet.errors import NotFound, UsageError
@@ -14,7 +14,7 @@ from ratchet.lessons.recall import Recalled
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import form
+from ratchet.serving.api.ui.asking import Form
 from ratchet.serving.api.ui.ranges import with_query
 from ratchet.serving.api.ui.rendering import drawn
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ratchet.sessions.finding import SearchHit
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 _SHOWN, _MOST = 20, 200  # of each noun, at first and once more was asked for
 _NOUNS = (
     ("pattern", "Patterns", "/ui/patterns/"),

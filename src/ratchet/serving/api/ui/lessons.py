@@ -17,11 +17,10 @@ from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
+from ratchet.serving.api.ui.asking import Form, Start, back, ids, own, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 Ids = Annotated[list[str], Depends(ids)]
 _SESSIONS, _LOOKED_UP = 5, 60  # sessions that are shown side by side, and outcomes that are looked up for them
 STATES: tuple[LessonState, ...] = get_args(LessonState)
@@ -54,7 +53,6 @@ def lessons(
         rows=rows,
         next=following,
         total=len(found),
-        here=here(request),
         asked={"q": q, "state": state},
     )
 

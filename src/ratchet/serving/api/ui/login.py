@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.serving.api.access import COOKIE
 from ratchet.serving.api.serving import Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import back, form, own
+from ratchet.serving.api.ui.asking import Form, back, own
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 _KEPT_S = 14 * 86_400
 
 

@@ -15,7 +15,7 @@ from ratchet.serving.api.access import READS
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import back, here
+from ratchet.serving.api.ui.asking import back
 from ratchet.serving.api.ui.drawing import Drawn, below, stacked
 from ratchet.serving.api.ui.ranges import range_links
 from ratchet.serving.api.ui.rendering import FOLDER, HEADERS, drawn, moment
@@ -59,7 +59,6 @@ def overview(request: Request, held: Shared) -> Response:
         proposals=len(runtime.proposals.list(state="open")),
         latest=runtime.sessions.list(limit=_LATEST).items,
         measured=seen.effect.shown + seen.effect.withheld > 0,
-        here=here(request),
     )
 
 

@@ -21,7 +21,7 @@ from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, back, form, here, ids, own, part
+from ratchet.serving.api.ui.asking import Form, Start, back, ids, own, part
 from ratchet.serving.api.ui.charts import every_day
 from ratchet.serving.api.ui.drawing import Drawn, below, stacked
 from ratchet.serving.api.ui.ranges import ordered, range_links, with_query
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ratchet.failures.patterns.patterns import PatternRow
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 Ids = Annotated[list[str], Depends(ids)]
 STATES = ("open", "regressed", "muted", "ignored", "resolved", "all")
 _ORDERS: dict[str, Callable[[PatternRow], float | str]] = {
@@ -86,7 +85,6 @@ def patterns(
         rows=rows,
         next=following,
         total=len(chosen),
-        here=here(request),
         kinds=sorted(KINDS),
         over_time=failing.over_time([each.id for each in rows], within),
         nothing=(0,) * within.columns,
@@ -136,7 +134,6 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         recent=_recent(runtime, detail.recent),
         events=runtime.timeline.of([detail.pattern.id])[-20:],
         mutes=_MUTES,
-        here=here(request),
     )
 
 
@@ -222,5 +219,4 @@ def fails(request: Request, held: Shared, by: By = "command", project: str = "")
         tabs=[(name, with_query(request, by=name)) for name in BY],
         projects=[each.name for each in looks.fails(held, "project", within)][:50],
         project=project,
-        here=here(request),
     )

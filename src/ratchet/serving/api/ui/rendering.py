@@ -21,10 +21,12 @@ from ratchet import __version__
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.redaction.text import redact, redact_json
+from ratchet.failures.spans import span
 from ratchet.improving.trials.words import change
 from ratchet.lessons.fence import without_hunks
 from ratchet.records import Json, Row
 from ratchet.serving.api.access import COOKIE
+from ratchet.serving.api.ui.asking import here
 from ratchet.serving.api.ui.drawing import shares, spark
 from ratchet.serving.api.ui.icons import icon, mark
 
@@ -120,13 +122,13 @@ _SHAPES = {  # what says without colour how something stands
 def drawn(request: Request, template: str, status: int = 200, **given: object) -> HTMLResponse:
     """A page, or the part of it that htmx asked for: the same template, without its frame."""
     part = request.headers.get("hx-request") == "true" and request.headers.get("hx-boosted") != "true"
-    path = request.url.path
     text = (
         environment()
         .get_template(template)
         .render(
             **given,
-            path=path,
+            path=request.url.path,
+            here=here(request),
             menu=MENU,
             frame="part.html" if part else "frame.html",
             version=__version__,
@@ -245,18 +247,6 @@ def moment(then: float) -> str:
 def day(then: float) -> str:
     """The day, in UTC, as people write it."""
     return moment(then).partition(",")[0]
-
-
-def span(seconds: float | None) -> str:
-    """A length of time in words."""
-    if seconds is None:
-        return "-"
-    if 0 < seconds < 1:
-        return f"{1_000 * seconds:.0f} ms" if seconds >= 0.001 else "under 1 ms"
-    for size, unit in ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}" if seconds >= 10 * size else f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 
 
 def asked(text: str) -> str:

@@ -17,7 +17,7 @@ from ratchet.serving.api.access import READS
 from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import following, here
+from ratchet.serving.api.ui.asking import following
 from ratchet.serving.api.ui.drawing import Drawn, stacked
 from ratchet.serving.api.ui.ranges import Order, ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn
@@ -56,7 +56,6 @@ def sessions(
         "sessions.html",
         rows=found.items,
         next=following(request, "after", found.next) if found.next else "",
-        here=here(request),
         order=order,
         asked={"project": project, "agent": agent},
     )
@@ -91,7 +90,6 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         ranges=range_links(request),
         tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
         chart=stacked(list(_every_day(days)), ["good", "bad"], "US cents", unit=100),
-        here=here(request),
     )
 
 
@@ -139,7 +137,6 @@ def session(session_id: str, request: Request, runtime: Operations, at: str = ""
         own=with_query(request, thread="-")[: -len("-")],
         threads=[(each, with_query(request, thread=each.name)) for each in found.threads if each.name],
         next=following(request, "after", found.next) if found.next else "",
-        here=here(request),
         failed=_failed(runtime, found.summary.id),
     )
 

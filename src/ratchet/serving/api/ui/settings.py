@@ -12,11 +12,10 @@ from ratchet.serving.api.access import READS, Caller, Needs
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import back, form, here
+from ratchet.serving.api.ui.asking import Form, back
 from ratchet.serving.api.ui.rendering import drawn, plain_value, quoted
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 Writer = Annotated[Caller, Depends(Needs("write"))]
 _KNOB = "knob:"
 
@@ -24,7 +23,7 @@ _KNOB = "knob:"
 @router.get("/ui/settings", dependencies=[READS])
 def settings(request: Request, runtime: Operations) -> Response:
     """The settings of every agent that declared some."""
-    return drawn(request, "settings.html", rows=[masked(each) for each in runtime.settings.list()], here=here(request))
+    return drawn(request, "settings.html", rows=[masked(each) for each in runtime.settings.list()])
 
 
 # `:path`, since agents are called "team/agent", too; so what stands below one comes before it.

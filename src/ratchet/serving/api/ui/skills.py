@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.serving.api.access import READS, RUNS, WRITES
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Start, back, form, here, part
+from ratchet.serving.api.ui.asking import Form, Start, back, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 
 
 @router.get("/ui/skills", dependencies=[READS])
@@ -22,7 +19,7 @@ def skills(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All skills by name: for what, in which folders, and whether they help there."""
     found = runtime.cures.skills()
     rows, following = part(request, found, start)
-    return drawn(request, "skills.html", rows=rows, next=following, total=len(found), here=here(request))
+    return drawn(request, "skills.html", rows=rows, next=following, total=len(found))
 
 
 @router.get("/ui/skills/{skill}", dependencies=[READS])

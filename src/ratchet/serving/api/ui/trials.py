@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Depends, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking, charts
-from ratchet.serving.api.ui.asking import Start, back, form, here, part
+from ratchet.serving.api.ui.asking import Form, Start, back, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
-Form = Annotated[dict[str, str], Depends(form)]
 
 
 @router.get("/ui/trials", dependencies=[READS])
@@ -23,7 +20,7 @@ def trials(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All trials, newest first."""
     found = runtime.trials.list()
     rows, following = part(request, found, start)
-    return drawn(request, "trials.html", rows=rows, next=following, total=len(found), here=here(request))
+    return drawn(request, "trials.html", rows=rows, next=following, total=len(found))
 
 
 @router.get("/ui/trials/{trial_id}", dependencies=[READS])
@@ -39,7 +36,6 @@ def trial(trial_id: str, request: Request, runtime: Operations) -> Response:
         words=found.words,
         runs=runtime.trials.runs(found.trial.id),
         chart=charts.evidence(found.evidence.curve, found.evidence.threshold),
-        here=here(request),
     )
 
 
@@ -54,7 +50,7 @@ def proposals(request: Request, runtime: Operations, start: Start = 0) -> Respon
     """List what was thought of, newest first."""
     found = runtime.proposals.list()
     rows, following = part(request, found, start)
-    return drawn(request, "proposals.html", rows=rows, next=following, total=len(found), here=here(request))
+    return drawn(request, "proposals.html", rows=rows, next=following, total=len(found))
 
 
 @router.post("/ui/proposals/{proposal_id}/approve", dependencies=[WRITES])
