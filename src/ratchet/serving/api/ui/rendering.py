@@ -320,10 +320,11 @@ def plain_value(value: object) -> str:
 
 def bounds(of: Row) -> str:
     """The values that a knob may have, in words."""
-    options, low, high = of.get("options"), of.get("low"), of.get("high")
+    options, ends = of.get("options"), [of.get("low"), of.get("high")]
     if isinstance(options, list):
         return ", ".join(map(plain_value, options))
-    return f"{plain_value(low)} to {plain_value(high)}" if low is not None or high is not None else "anything"
+    low, high = (plain_value(each).removesuffix(".0") for each in ends)
+    return f"{low} to {high}" if ends != [None, None] else "anything"
 
 
 def quoted(text: str) -> str:
