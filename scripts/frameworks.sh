@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 declare -A newest=(
   [openai_agents]="openai-agents==0.24.0"
   [langchain]="langchain==1.5.2 langchain-openai langgraph==1.2.24"
-  [langgraph]="langchain==1.5.2 langchain-openai langgraph==1.2.24"
   [pydantic_ai]="pydantic-ai-slim[openai]==2.68.0"
   [claude_agent_sdk]="claude-agent-sdk==0.2.189"
   [google_adk]="google-adk==2.13.0"
@@ -21,14 +20,13 @@ declare -A newest=(
 declare -A oldest=(
   [openai_agents]="openai-agents==0.11.0 openai==2.26.0"
   [langchain]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
-  [langgraph]="langchain==1.0.0 langchain-openai==1.0.0 langgraph==1.0.5 langgraph-prebuilt==1.0.5"
   [pydantic_ai]="pydantic-ai-slim[openai]==2.0.0"
   [google_adk]="google-adk==1.14.0"
   [gepa]="gepa==0.1.4"
 )
 age=${1:-newest}
 declare -n versions=$age
-names=${2:-"openai_agents langchain langgraph pydantic_ai claude_agent_sdk google_adk gepa openevolve skillopt dspy"}
+names=${2:-"openai_agents langchain pydantic_ai claude_agent_sdk google_adk gepa openevolve skillopt dspy"}
 
 # Built once: each environment would bring the means to build it, only to write the same two files.
 wheel=$(mktemp -d)

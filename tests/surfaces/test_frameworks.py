@@ -40,9 +40,10 @@ def provider() -> Iterator[Provider]:
 
 def python_of(framework: str, age: str) -> Path:
     """The interpreter of the environment that holds a framework."""
-    found = ROOT / ".frameworks" / f"{framework}-{age}" / "bin" / "python"
+    package = "langchain" if framework == "langgraph" else framework  # which brings it
+    found = ROOT / ".frameworks" / f"{package}-{age}" / "bin" / "python"
     if not found.exists():
-        pytest.skip(f"needs {framework}, {age}: bash scripts/frameworks.sh {age} {framework}")
+        pytest.skip(f"needs {package}, {age}: bash scripts/frameworks.sh {age} {package}")
     return found
 
 
