@@ -29,7 +29,7 @@ others: $(READY)
 
 # All that CI asks beside `static`, in the same way.
 ci: $(READY) $(SITE)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(PARTS) test-postgres others peers site
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line $(PARTS) test-postgres others peers site
 
 # The tests of packages that `ratchet.compat` stands in for.
 peers: $(READY)
