@@ -165,11 +165,13 @@ def test_an_event_with_lessons_loads_lean_modules_only(tmp_path: Path, event: st
     assert "ratchet.failures.kinds.kind" not in names
 
 
-def test_a_failure_like_one_before_compiles_no_expression_and_loads_no_functools(tmp_path: Path) -> None:
+@pytest.mark.parametrize("event", ["PostToolUseFailure", "SessionStart"])
+def test_an_event_like_one_before_compiles_no_expression_and_loads_no_functools(tmp_path: Path, event: str) -> None:
     store = SqliteStore(tmp_path / "ratchet.db")
-    store.insert_new("lessons", [{"id": "l", "state": "active", "scope": "global", "text": "x", "when_text": "no, no"}])
+    row: Row = {"id": "l", "state": "active", "scope": "global", "text": "push to <branch>", "when_text": "no <name>"}
+    store.insert_new("lessons", [row | {"tried": 2, "worked": 2, "tool": "Bash", "head": "git push", "failed": "git"}])
     store.close()
-    code = f"from ratchet.hookpath import main;main(['PostToolUseFailure','--home',{str(tmp_path)!r}])"
+    code = f"from ratchet.hookpath import main;main([{event!r},'--home',{str(tmp_path)!r}])"
     bare = [
         sys.executable,
         "-I",
@@ -179,10 +181,11 @@ def test_a_failure_like_one_before_compiles_no_expression_and_loads_no_functools
     ]
     said = []
     for call in ("toolu_1", "toolu_2"):
-        event = {"session_id": "s", "cwd": "/p", "tool_name": "Bash", "tool_input": {"command": "git push"},
-                 "tool_use_id": call, "error": "fatal: no upstream branch here now"}  # fmt: skip
-        done = subprocess.run(bare, input=json.dumps(event).encode(), capture_output=True, check=True)
+        told = {"session_id": "s", "cwd": "/p", "tool_name": "Bash", "tool_input": {"command": "git push"},
+                "tool_use_id": call, "error": "fatal: no upstream branch here now"}  # fmt: skip
+        done = subprocess.run(bare, input=json.dumps(told).encode(), capture_output=True, check=True)
         said.append(done.stdout.decode().splitlines()[-1])
+        assert event != "SessionStart" or "<branch>" in done.stdout.decode()
     assert "re" in said[0]
     assert said[1] == ""
 

@@ -8,6 +8,7 @@ a tag of its host, is taken out. Lean: hook processes import this.
 
 from __future__ import annotations
 
+from ratchet.failures.expressions import compiled
 from ratchet.failures.missing_names import name_in, names_rule
 from ratchet.ids import hex_of
 from ratchet.lessons.ahead.sighted import is_mined
@@ -40,8 +41,6 @@ _BAR = "\n       | "
 _CUT = " ... (cut)"
 _TEXT_LIMIT = 3000  # characters of one lesson's advice: a longer one is cut and says so
 
-_pattern: re.Pattern[str] | None = None
-
 
 def fence(lessons: Iterable[Row], limit: int) -> str:
     """The lessons that fit into `limit` characters, best first, as one fenced text; "" when none is left.
@@ -58,8 +57,10 @@ def digest(lessons: Iterable[Row], limit: int) -> tuple[str, list[Row]]:
     lines: list[str] = []
     told: list[Row] = []
     for lesson in lessons:
+        if len(told) == DIGEST_LINES:
+            break
         line = _line(lesson)
-        if line and len(line) < room and len(told) < DIGEST_LINES:
+        if line and len(line) < room:
             lines.append(line)
             told.append(lesson)
             room -= len(line) + 1
@@ -238,12 +239,10 @@ def harmless(text: str, limit: int) -> str:
 
 def is_plain_name(name: str) -> bool:
     """Tell whether a name is one word, which says nothing to an agent however it is divided."""
-    import re
-
     return (
-        re.fullmatch(r"[\w./:@+~#=-]+", name) is not None
+        compiled(r"[\w./:@+~#=-]+").fullmatch(name) is not None
         and name == harmless(name, NAME_CHARS)
-        and bool(harmless(re.sub(r"[\W_]+", " ", name), NAME_CHARS))
+        and bool(harmless(compiled(r"[\W_]+").sub(" ", name), NAME_CHARS))
     )
 
 
@@ -322,20 +321,18 @@ def _plain(text: str, limit: int) -> str:
         return text
     if not text.isascii():
         folded = _folded(text)
-        if _suspicious(folded) and _instruction().search(folded) is not None:
+        if _suspicious(folded) and compiled(_INSTRUCTION).search(folded) is not None:
             text = folded
         text = "".join(c for c in text if ord(c) < 0xE0000)  # tags and selectors that carry hidden text
     if not _suspicious(text):
         return text
-    return _instruction().sub(_replacement, _unmarked(text))
+    return compiled(_INSTRUCTION).sub(_replacement, _unmarked(text))
 
 
 def _unmarked(text: str) -> str:
     """The text without marks that could begin or end a part of a prompt: special tokens (`<|...|>`, `<<...>>`), tags of
     several words, and whatever is closed somewhere, in angles or in brackets. `<num>` alone is a placeholder."""
-    import re
-
-    closed = {*re.findall(r"[<\[]\s{0,4}/\s{0,4}([a-z][\w-]{0,60})", text.lower())}
+    closed = {*compiled(r"[<\[]\s{0,4}/\s{0,4}([a-z][\w-]{0,60})").findall(text.lower())}
 
     def mark(found: re.Match[str]) -> str:
         name = (found["name"] or found["word"] or "").lower()
@@ -343,16 +340,13 @@ def _unmarked(text: str) -> str:
         stays = name and name not in closed and (is_placeholder or found["word"])
         return found[0] if stays else found[0].replace("<", "‹").replace("[", "‹")
 
-    return _marks().sub(mark, text)
+    return compiled(_MARKS).sub(mark, text)
 
 
-def _marks() -> re.Pattern[str]:
-    import re
-
-    return re.compile(
-        r"<(?P<slash>\s{0,4}/)\s{0,4}(?=[A-Za-z])|(?<![\w:])<\s{0,4}(?P<name>[A-Za-z][\w-]{0,60})(?=[^<>\n]{0,200}>)"
-        r"|\[/?(?P<word>[A-Za-z][\w-]{0,60})(?=\])|<\||<<(?=/?\w{1,60}>>)"
-    )
+_MARKS = (
+    r"<(?P<slash>\s{0,4}/)\s{0,4}(?=[A-Za-z])|(?<![\w:])<\s{0,4}(?P<name>[A-Za-z][\w-]{0,60})(?=[^<>\n]{0,200}>)"
+    r"|\[/?(?P<word>[A-Za-z][\w-]{0,60})(?=\])|<\||<<(?=/?\w{1,60}>>)"
+)
 
 
 def _folded(text: str) -> str:
@@ -407,7 +401,7 @@ _TAGS = (
 def _suspicious(text: str) -> bool:
     """Tell whether the rules below could find anything: a cheap test, since they cost a hook more than all else."""
     lower = " ".join(text.lower().split())
-    marked = ("<" in text or "[/" in text) and _marks().search(text) is not None
+    marked = ("<" in text or "[/" in text) and compiled(_MARKS).search(text) is not None
     return (
         marked
         or any(hint in lower for hint in _HINTS)
@@ -419,26 +413,19 @@ def _replacement(found: re.Match[str]) -> str:
     return "‹" if found.group() == "<" else REMOVED
 
 
-def _instruction() -> re.Pattern[str]:
-    """Wordings of prompt injection, and the "<" of tags that agents' hosts use. Compiled when first needed: few
-    lessons come near it. Bounded repetitions only, so a match costs linear time."""
-    global _pattern
-    if _pattern is None:
-        import re
-
-        _pattern = re.compile(
-            r"\b(?:ignore|disregard|forget|override)\s{1,8}"
-            r"(?:(?:all|any|every|everything|the|your|of|previous|prior|above|earlier|preceding|system|these|those|my)"
-            r"\s{1,8}){1,5}(?:instruction|prompt|rule|guideline|message|context|direction|command)s?\b"
-            r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|the)\s{1,8}(?:above|before|prior|previous)\b"
-            r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|what)\s{1,8}(?:that\s{1,8})?you\b"
-            r"|\byou\s{1,8}(?:are|must|should|will)\s{1,8}now\b"
-            r"|\bnew\s{1,8}(?:system\s{1,8})?instructions?\s{0,8}:"
-            r"|\b(?:system|developer)\s{1,8}(?:prompt|message)\b"
-            r"|\b(?:do\s{1,8}not|don't|never|without)\s{1,8}(?:tell|telling|ask|asking|inform|informing"
-            r"|(?:mention|reveal|show)(?:ing)?\s{1,8}(?:this|it)\s{1,8}to)\s{1,8}the\s{1,8}user\b"
-            r"|<(?=\s{0,4}/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_\w{0,40}|invoke|parameter"
-            r"|tool_use|tool_result|thinking|important|instructions?)\b)",
-            re.IGNORECASE,
-        )
-    return _pattern
+# Wordings of prompt injection, and the "<" of tags that agents' hosts use. Bounded repetitions only, so a match costs
+# linear time.
+_INSTRUCTION = (
+    r"(?i)\b(?:ignore|disregard|forget|override)\s{1,8}"
+    r"(?:(?:all|any|every|everything|the|your|of|previous|prior|above|earlier|preceding|system|these|those|my)"
+    r"\s{1,8}){1,5}(?:instruction|prompt|rule|guideline|message|context|direction|command)s?\b"
+    r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|the)\s{1,8}(?:above|before|prior|previous)\b"
+    r"|\b(?:ignore|disregard|forget)\s{1,8}(?:everything|all|anything|what)\s{1,8}(?:that\s{1,8})?you\b"
+    r"|\byou\s{1,8}(?:are|must|should|will)\s{1,8}now\b"
+    r"|\bnew\s{1,8}(?:system\s{1,8})?instructions?\s{0,8}:"
+    r"|\b(?:system|developer)\s{1,8}(?:prompt|message)\b"
+    r"|\b(?:do\s{1,8}not|don't|never|without)\s{1,8}(?:tell|telling|ask|asking|inform|informing"
+    r"|(?:mention|reveal|show)(?:ing)?\s{1,8}(?:this|it)\s{1,8}to)\s{1,8}the\s{1,8}user\b"
+    r"|<(?=\s{0,4}/?\s{0,4}(?:system|ratchet|assistant|human|antml|function_\w{0,40}|invoke|parameter"
+    r"|tool_use|tool_result|thinking|important|instructions?)\b)"
+)

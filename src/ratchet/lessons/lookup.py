@@ -99,8 +99,12 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: st
     message = str(failure.get("message") or "")
     if not message.strip() or not os.path.exists(exposure.store_path(home)):
         return []
-    keyed = _keyed(home, message, project)
-    told = keyed + _sure(home, message, project, {str(row["id"]) for row in keyed})
+    store = _opened(exposure.store_path(home))
+    try:
+        keyed = _keyed(store, message, project)
+        told = keyed + _sure(store, message, project, {str(row["id"]) for row in keyed})
+    finally:
+        store.close()
     root = exposure.repository_of(project) or project
     away = root.rstrip("/") != project.rstrip("/")
     about = (row for row in told if answers(row, message=message, tool=tool, asked=asked, root=root, away=away))
@@ -148,7 +152,7 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
     return count == len(files)
 
 
-def _keyed(home: str, message: str, project: str) -> list[Row]:
+def _keyed(store: sqlite3.Connection, message: str, project: str) -> list[Row]:
     """Lessons for the tests that fail and the findings of an output, in the order in which it shows them; habits of
     silencing a check behind the others."""
     from ratchet.failures.diagnostics import import_keys_of, keys_of
@@ -157,7 +161,7 @@ def _keyed(home: str, message: str, project: str) -> list[Row]:
     imports = import_keys_of(message)
     keys = [*names_of(message), *keys_of(message), *imports]
     try:
-        found = _select(home, _BY_KEY, (wire.written(keys),), project) if keys else []
+        found = _read(store, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):  # a store that nobody has opened since its layout changed
             return []
@@ -199,14 +203,13 @@ def noted(home: str, message: str, project: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
+def _sure(store: sqlite3.Connection, message: str, project: str, known: set[str]) -> list[Row]:
     from ratchet.failures.features import LONG
     from ratchet.lessons.finding import Sought, foremost, judged, quoted_names
 
     said = Sought(message)
     if not said.template:
         return []
-    store = _opened(exposure.store_path(home))
 
     def spread(terms: Sequence[str]) -> dict[str, int]:
         return dict(store.execute(_SPREAD, (wire.written([*terms]),)).fetchall())
@@ -236,8 +239,6 @@ def _sure(home: str, message: str, project: str, known: set[str]) -> list[Row]:
         if "no such" in str(error):  # a store that nobody has opened since its layout changed
             return []
         raise
-    finally:
-        store.close()
     return [hit.row for hit in found.sure]
 
 
