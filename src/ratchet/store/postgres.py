@@ -75,19 +75,22 @@ class PostgresStore:
                 raise moved_on(self.shown, layout, VERSION)
             yield
             with self._connections.translated():
-                held.connection.execute(f"NOTIFY {CHANNEL}; COMMIT" if held.wrote else "COMMIT")
+                held.send(*((f"NOTIFY {CHANNEL}",) if held.wrote else ()), "COMMIT")
         except BaseException:
             # The error that led here is the one to report; a lost connection leaves nothing committed either.
             with suppress(psycopg.Error):
                 held.connection.execute("ROLLBACK")
             raise
         finally:
-            held.depth = 0
+            held.depth, held.waiting = 0, []
 
     @contextmanager
-    def _writing(self) -> Generator[HeldConnection]:
+    def _writing(self, *, waits: bool = False) -> Generator[HeldConnection]:
+        """This thread's connection in a transaction; what waits was sent before, unless this `waits` itself."""
         with self._transaction(), self._connections.translated():
             held = self._connections.held()
+            if not waits:
+                held.send()
             yield held
             held.wrote = True
 
@@ -140,14 +143,13 @@ class PostgresStore:
         if not rows:
             return
         declared = table_of(table)
+        texts = batches.texts_of(declared, rows) if len(rows) >= _BATCH_ROWS else None
         one = sql.upsert(declared, POSTGRES)
-        with self._writing() as held:
-            texts = batches.texts_of(declared, rows) if len(rows) >= _BATCH_ROWS else None
+        with self._writing(waits=True) as held:
             if texts is not None:
-                held.connection.execute(batches.upsert(declared), texts)
-                return
-            with held.connection.cursor() as cursor:
-                cursor.executemany(one, [fitted(declared, row) for row in rows])
+                held.waiting.append((batches.upsert(declared), texts))
+            else:
+                held.waiting += [(one, fitted(declared, row)) for row in rows]
 
     def match(
         self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64

@@ -247,13 +247,13 @@ class _Counts:
         # In the order of their keys, in which a clustered table takes rows fastest, and sums are the same each time.
         self._tallies = dict(sorted(self._tallies.items()))
         tallies, sightings = _rows(self._tallies.items(), _TALLY), _rows(sorted(self._sightings.items()), _SIGHTING)
+        keep_recent(store, self._ran)  # first what reads: what is only added may then travel together
+        add_sums(store, tallies, sightings)
         store.add("tallies", tallies)
         store.add("kind_tallies", self._of_kinds())
-        add_sums(store, tallies, sightings)
         store.add("sightings", sightings)
         store.add("activity", _rows(sorted(self._activity.items()), _ACTIVITY))
         store.add("session_tallies", [self._session_row(session) for session in sorted(self._sessions)])
-        keep_recent(store, self._ran)
 
     def take_back(self, store: Store) -> None:
         """Subtract the sums from the store's; those of signatures are summed up anew by who deletes the sightings."""
