@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, field
 from typing import NoReturn, cast
 
+from ratchet.recording.decoding import quick_decoder
 from ratchet.records import Json, Quarantined, Row
 
 
@@ -62,19 +62,9 @@ def _all_at_once(chunk: bytes) -> list[Json] | None:
     return rows if isinstance(rows, list) and len(rows) == chunk.count(b"\n") else None
 
 
-_LARGE = 1 << 20  # bytes: to import pydantic's decoder takes as long as it saves on so many
-
-
 def _array(text: bytes) -> Json:
-    """Read JSON by pydantic's decoder where it is there: it takes half the time, and means the same."""
-    if len(text) > _LARGE or "pydantic_core" in sys.modules:
-        try:
-            from pydantic_core import from_json
-        except ImportError:
-            pass
-        else:
-            return cast(Json, from_json(text, allow_inf_nan=False, cache_strings="keys"))
-    return cast(Json, _decode(text.decode()))
+    quick = quick_decoder(len(text))
+    return cast(Json, _decode(text.decode())) if quick is None else quick(text)
 
 
 def _scrubbed(line: bytes) -> str:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.recording import journal_lines
+from ratchet.recording.decoding import quick_decoder
 from ratchet.recording.journal_lines import parsed
+from ratchet.recording.sources.lines import decode
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
@@ -68,3 +70,27 @@ def test_a_large_chunk_is_read_as_a_small_one_is() -> None:
     row = {"r": "outcome", "id": "o1", "agent": "a", "ok": True, "started_at": 1.5, "task": "x" * 2_000}
     line = json.dumps(row).encode() + b"\n"
     assert parsed(line * 600, "s", 1).outcomes == parsed(line, "s", 1).outcomes * 600
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"a": [1, -0.0, 1e400, "\\u00e9\\u0000"], "a": {"b": null}}\r\n',
+        b'{"a": 1} {"b": 2}\n',
+        b'{"a": "\\ud83d\\ude00"}\n',
+        b'{"a": "\\ud83d"}\n',
+        b'{"a": NaN}',
+        b'{"a": ' + b"9" * 5_000 + b"}",
+        b'{"a": ' + b"[" * 400 + b"]" * 400 + b"}",
+        b'{"a": "\xff"}',
+        b'{"a": "\t"}',
+        b"[1]",
+        b"",
+        b'{"a": 1',
+    ],
+)
+def test_a_line_of_a_history_says_the_same_to_both_decoders(line: bytes) -> None:
+    pytest.importorskip("pydantic_core")
+    quick = quick_decoder(1 << 30)
+    assert quick is not None
+    assert repr(decode(line, quick)) == repr(decode(line))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import islice
 from typing import NamedTuple
 
+from ratchet.recording.decoding import Decoder, quick_decoder
 from ratchet.recording.sources.unpacked import damage_of, open_plain
 from ratchet.records import Json, Row
 
@@ -93,15 +95,25 @@ def storable(text: str) -> str:
     return _SURROGATES.sub(lambda found: "\\ufffd" if len(found[0]) == _LONE_CHARS else found[0], text)
 
 
-def decode(raw: bytes) -> tuple[list[Row], str]:
-    """(the objects on one line, why the rest of it cannot be read)."""
-    found: list[Row] = []
+def decode(raw: bytes, quick: Decoder | None = None) -> tuple[list[Row], str]:
+    """(the objects on one line, why the rest of it cannot be read). What `quick` does not take is read without it."""
+    may_be_cut = b"\\u" in raw and (b"\\ud" in raw or b"\\uD" in raw)
+    if quick is not None and not may_be_cut:
+        try:
+            value = quick(raw)
+            if isinstance(value, dict):
+                return [value], ""
+        except ValueError:
+            pass  # told below
     try:
         text = raw.decode("utf-8")
-        if b"\\u" in raw and (b"\\ud" in raw or b"\\uD" in raw):
-            text = storable(text)
     except UnicodeDecodeError as error:
-        return found, f"not UTF-8 (byte {error.start + 1} of the line)"
+        return [], f"not UTF-8 (byte {error.start + 1} of the line)"
+    return _objects_on(storable(text) if may_be_cut else text)
+
+
+def _objects_on(text: str) -> tuple[list[Row], str]:
+    found: list[Row] = []
     try:
         value, at = _decode(text, 0)
         if isinstance(value, dict) and text[at : at + 2] in ("\n", ""):  # nearly every line
@@ -212,11 +224,12 @@ def raw_lines(path: str, offset: int, carry: Row) -> Iterator[Raw]:
 def lines_of(path: str, offset: int, carry: Row) -> Iterator[SourceLine]:
     """The objects of each line from `offset` on, blank lines left out. See `raw_lines`."""
     consumed = offset
+    quick = quick_decoder(os.stat(path).st_size - offset)  # noqa: PTH116  (once a file, of which there are thousands)
     for raw in raw_lines(path, offset, carry):
         if raw.damage:
             yield SourceLine(raw.number, [], raw.damage, consumed)
             return
-        objects, reason = decode(raw.data)
+        objects, reason = decode(raw.data, quick)
         if reason and not raw.data.endswith(b"\n"):
             consumed = raw.end - len(raw.data)
             reason = f"cut off at the end of the file; read again once it grows ({reason})"
