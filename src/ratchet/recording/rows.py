@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import cast
-
 from ratchet.failures.redaction.text import FOLDER, label
-from ratchet.records import Outcome, Row, Saying, to_row
+from ratchet.records import Outcome, Row, Saying, names_of, to_row
 
 
 def row_of(outcome: Outcome) -> Row:
@@ -27,7 +24,7 @@ def row_of(outcome: Outcome) -> Row:
 
 def said_row(said: Saying) -> Row:
     """The row of words that a source heard, its names redacted as an outcome's are."""
-    row = cast(Row, asdict(said))
+    row: Row = {name: getattr(said, name) for name in names_of(Saying)}
     for name in ("agent", "session", "thread"):
         row[name] = label(str(row[name]))
     folder = label(str(row.pop("project")), FOLDER)

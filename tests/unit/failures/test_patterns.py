@@ -327,6 +327,22 @@ def test_unrelated_agents_seldom_correlate(tmp_path: Path) -> None:
     assert reported <= 3
 
 
+def test_of_many_patterns_the_largest_parts_are_compared(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that four agents share is larger as a whole than the two that come together, each of its parts smaller."""
+    history = History()
+    for number in range(60):
+        for agent in ("planner", "coder", "tester", "writer"):
+            history.ran(number / 2000, agent=agent, session=f"s{number}")
+            if number < 8:
+                history.ran(number / 2000, "the disk is slow today", agent=agent)
+        if number % 6 == 0:
+            history.ran(number / 2000, "the plan does not parse", agent="planner", session=f"s{number}")
+            history.ran(number / 2000, "nothing to do was found", agent="coder", session=f"s{number}")
+    history.into(store)
+    monkeypatch.setattr("ratchet.failures.patterns.correlation.LARGEST", 2)
+    assert [each.agents for each in correlations(store)] in ([("planner", "coder")], [("coder", "planner")])
+
+
 def test_an_empty_store_has_no_correlations(store: Store) -> None:
     assert correlations(store) == []
 

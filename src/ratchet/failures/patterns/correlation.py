@@ -9,8 +9,8 @@ compared is a test, so the false discovery rate is held by Benjamini & Hochberg 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import combinations
 from math import exp, lgamma
@@ -35,6 +35,8 @@ _HOUR_S = 3600
 
 Unit = Literal["hour", "session"]
 _Side: TypeAlias = "tuple[str, str]"  # pattern, agent
+_Counts: TypeAlias = "tuple[int, int, int, int]"  # units, those of each side, and those of both
+_Test: TypeAlias = "tuple[float, tuple[str, str], tuple[str, str], Unit, _Counts]"  # p, the patterns, their agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +80,13 @@ class _Marks:
     agents: dict[str, bytearray] = field(default_factory=lambda: defaultdict(bytearray))
 
     def put(self, bits: bytearray, unit: Json) -> None:
-        byte, bit = divmod(self.places.setdefault(unit, len(self.places)), 8)
+        place = self.places.get(unit)
+        if place is None:
+            place = self.places[unit] = len(self.places)
+        byte = place >> 3
         if byte >= len(bits):
             bits.extend(bytes(byte + 1 - len(bits)))
-        bits[byte] |= 1 << bit
+        bits[byte] |= 1 << (place & 7)
 
 
 def _by_hour(store: Store, pattern_of: Mapping[tuple[str, str], str], start: float) -> _Marks:
@@ -111,79 +116,94 @@ def _by_session(store: Store, pattern_of: Mapping[tuple[str, str], str], start: 
 
 
 def _largest(store: Store) -> dict[tuple[str, str], str]:
-    """(signature, agent) -> pattern, for the `LARGEST` most frequent (pattern, agent)."""
+    """(signature, agent) -> pattern, for the `LARGEST` most frequent (pattern, agent).
+
+    Of a pattern no agent's part is larger than the whole: those that are too small for it are never taken apart.
+    """
     pattern_of = {
-        row["signature"]: str(row["pattern"])
+        str(row["signature"]): str(row["pattern"])
         for row in store.sum_by("signatures", ("signature", "pattern", "kind"), ())
         if row["kind"] not in EXCUSED
     }
+    wholes: dict[str, int] = {}
+    for row in store.sum_by("signature_sums", ("signature",), ("n",), {"agent": ALL}):
+        pattern = pattern_of.get(str(row["signature"]))
+        if pattern is not None:
+            wholes[pattern] = wholes.get(pattern, 0) + whole_in(row, "n")
+    asked = {*nsmallest(LARGEST, wholes, key=lambda pattern: (-wholes[pattern], pattern))}
+    while True:
+        counts, of = _parts(store, {name: pattern for name, pattern in pattern_of.items() if pattern in asked})
+        kept = nsmallest(LARGEST, counts, key=lambda side: (-counts[side], side))
+        least = counts[kept[-1]] if len(kept) == LARGEST else 0
+        more = {pattern for pattern, whole in wholes.items() if whole >= least}
+        if more <= asked:
+            return {(signature, side[1]): side[0] for side in kept for signature in of[side]}
+        asked = more
+
+
+def _parts(store: Store, pattern_of: Mapping[str, str]) -> tuple[dict[_Side, int], dict[_Side, list[str]]]:
+    """How often each agent met these patterns, and by which signatures."""
     counts: dict[_Side, int] = {}
     of: dict[_Side, list[str]] = {}
-    for row in store.sum_by("signature_sums", ("signature", "agent"), ("n",), {"agent": ("!=", ALL)}):
-        signature = row["signature"]
-        if signature in pattern_of:
-            side = pattern_of[signature], str(row["agent"])
-            counts[side] = counts.get(side, 0) + whole_in(row, "n")
-            of.setdefault(side, []).append(str(signature))
-    kept = nsmallest(LARGEST, counts, key=lambda side: (-counts[side], side))
-    return {(signature, side[1]): side[0] for side in kept for signature in of[side]}
+    where: Where = {"agent": ("!=", ALL), "signature": ("in", [*pattern_of])}
+    for row in store.sum_by("signature_sums", ("signature", "agent"), ("n",), where):
+        signature = str(row["signature"])
+        side = pattern_of[signature], str(row["agent"])
+        counts[side] = counts.get(side, 0) + whole_in(row, "n")
+        of.setdefault(side, []).append(signature)
+    return counts, of
 
 
 def _signatures(pattern_of: Mapping[tuple[str, str], str]) -> list[Json]:
     return [*dict.fromkeys(signature for signature, _ in pattern_of)]
 
 
-def _compare(marks: _Marks, unit: Unit) -> tuple[list[Correlation], int]:
-    """The pairs that came together often enough to be worth a look, `q` still open, and how many were compared."""
+def _compare(marks: _Marks, unit: Unit) -> tuple[list[_Test], int]:
+    """The pairs that came together often enough to be worth a look, and how many were compared."""
     ran = {agent: int.from_bytes(bits, "little") for agent, bits in marks.agents.items()}
     of: dict[str, list[tuple[str, int]]] = {}
     for (pattern, agent), bits in sorted(marks.sides.items()):
         of.setdefault(agent, []).append((pattern, int.from_bytes(bits, "little")))
-    found: list[Correlation] = []
+    found: list[_Test] = []
     compared = 0
+    log_factorial = [lgamma(n + 1) for n in range(len(marks.places) + 1)].__getitem__
     for one, other in combinations(sorted(of), 2):
         compared += len(of[one]) * len(of[other])
         both = ran.get(one, 0) & ran.get(other, 0)
+        units = both.bit_count()
         left, right = _frequent(of[one], both), _frequent(of[other], both)
-        for pattern, mine in left:
-            for its, theirs in right:
+        for pattern, mine, a in left:
+            for its, theirs, b in right:
                 together = (mine & theirs).bit_count()
-                if together < LEAST_TOGETHER:
+                if together < LEAST_TOGETHER or together * units <= a * b:
                     continue
-                units, a, b = both.bit_count(), mine.bit_count(), theirs.bit_count()
-                if together * units > a * b:
-                    sides = sorted(((pattern, one), (its, other)))
-                    found.append(_pair(sides, unit, (units, a, b, together)))
+                p = _tail(log_factorial, units, a, b, together)
+                if p <= FALSE_DISCOVERY_RATE:  # else no rank makes it a discovery
+                    patterns, agents = zip(*sorted(((pattern, one), (its, other))), strict=True)
+                    found.append((p, patterns, agents, unit, (units, a, b, together)))
     return found, compared
 
 
-def _frequent(sides: Sequence[tuple[str, int]], both: int) -> list[tuple[str, int]]:
-    """Keep the sides that occurred often enough to come together with anything, where both agents ran."""
-    return [(pattern, bits & both) for pattern, bits in sides if (bits & both).bit_count() >= LEAST_TOGETHER]
-
-
-def _pair(sides: Sequence[_Side], unit: Unit, counts: tuple[int, int, int, int]) -> Correlation:
-    """A pair that came together more often than expected, by units, those of each side, and those of both."""
-    units, a, b, together = counts
-    (one, mine), (other, theirs) = sides
-    return Correlation(
-        patterns=(one, other),
-        agents=(mine, theirs),
-        unit=unit,
-        together=together,
-        expected=round(a * b / units, 3),
-        units=units,
-        p=hypergeometric_tail(units, a, b, together),
-        q=1.0,
-    )
+def _frequent(sides: Sequence[tuple[str, int]], both: int) -> list[tuple[str, int, int]]:
+    """Keep the sides that occurred often enough to come together with anything, where both agents ran; count them."""
+    held = ((pattern, bits & both) for pattern, bits in sides)
+    return [(pattern, bits, count) for pattern, bits in held if (count := bits.bit_count()) >= LEAST_TOGETHER]
 
 
 def hypergeometric_tail(units: int, a: int, b: int, at_least: int) -> float:
     """P(K >= at_least), where K of b units drawn from `units` fall among a marked ones."""
+    return _tail(lambda n: lgamma(n + 1), units, a, b, at_least)
+
+
+def _tail(log_factorial: Callable[[int], float], units: int, a: int, b: int, at_least: int) -> float:
     first = max(at_least, a + b - units, 0)
     if first > min(a, b):
         return 0.0
-    term = total = exp(_log_chance(units, a, b, first))
+
+    def log_choose(n: int, k: int) -> float:
+        return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+
+    term = total = exp(log_choose(a, first) + log_choose(units - a, b - first) - log_choose(units, b))
     for k in range(first, min(a, b)):
         term *= (a - k) * (b - k) / ((k + 1) * (units - a - b + k + 1))
         total += term
@@ -192,21 +212,25 @@ def hypergeometric_tail(units: int, a: int, b: int, at_least: int) -> float:
     return min(1.0, total)
 
 
-def _log_chance(units: int, a: int, b: int, k: int) -> float:
-    return _log_choose(a, k) + _log_choose(units - a, b - k) - _log_choose(units, b)
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
-
-
-def _discoveries(tests: Sequence[Correlation], compared: int) -> list[Correlation]:
+def _discoveries(tests: Iterable[_Test], compared: int) -> list[Correlation]:
     """Benjamini-Hochberg over all comparisons; those left out above count with p = 1."""
-    ordered = sorted(tests, key=lambda each: (each.p, each.patterns, each.agents, each.unit))
+    ordered = sorted(tests)
     q = 1.0
     found: list[Correlation] = []
     for rank in range(len(ordered), 0, -1):
-        q = min(q, ordered[rank - 1].p * compared / rank)
+        p, patterns, agents, unit, (units, a, b, together) = ordered[rank - 1]
+        q = min(q, p * compared / rank)
         if q <= FALSE_DISCOVERY_RATE:
-            found.append(replace(ordered[rank - 1], q=q))
+            found.append(
+                Correlation(
+                    patterns=patterns,
+                    agents=agents,
+                    unit=unit,
+                    together=together,
+                    expected=round(a * b / units, 3),
+                    units=units,
+                    p=p,
+                    q=q,
+                )
+            )
     return found[::-1]

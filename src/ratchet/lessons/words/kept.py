@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
 from typing import cast
 
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.words.moves import Heard, Move, moves
 from ratchet.ports import Store
 from ratchet.recording.rows import said_row
-from ratchet.records import Json, Row, Saying, number_in, text_in, whole_in
+from ratchet.records import Json, Row, Saying, names_of, number_in, text_in, whole_in
 
 _LISTS = frozenset(("obeyed", "why"))
 
@@ -39,14 +38,14 @@ def keep_moves(store: Store, session: str, calls: Sequence[ToolCall], project: s
 
 def move_of(row: Row) -> Move:
     """The move that a row of table `moves` holds."""
-    told = {each.name: row.get(each.name) for each in fields(Move)}
+    told = {name: row.get(name) for name in names_of(Move)}
     for name in _LISTS:
         told[name] = tuple(map(str, cast("list[Json]", told[name] or [])))  # type: ignore[assignment]
     return Move(**told)  # type: ignore[arg-type]
 
 
 def _row_of(each: Move, session: str, project: str, words: Sequence[Row]) -> Row:
-    row = cast(Row, asdict(each))
+    row: Row = {name: getattr(each, name) for name in names_of(Move)}
     for name in _LISTS:
         row[name] = list(getattr(each, name))
     folder = next((text_in(word, "folder") for word in words), "")
