@@ -328,7 +328,7 @@ def test_unrelated_agents_seldom_correlate(tmp_path: Path) -> None:
 
 
 def test_of_many_patterns_the_largest_parts_are_compared(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pattern that four agents share is larger as a whole than the two that come together, each of its parts smaller."""
+    """A pattern that four agents share is larger than the two that come together, but each of its parts is smaller."""
     history = History()
     for number in range(60):
         for agent in ("planner", "coder", "tester", "writer"):
