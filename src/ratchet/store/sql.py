@@ -89,11 +89,11 @@ def quoted(names: Sequence[str]) -> str:
 
 
 @cache
-def insert(table: Table, dialect: Dialect = SQLITE) -> str:
-    """Insert unless the key exists."""
+def insert(table: Table, dialect: Dialect = SQLITE, *, rows: int = 1) -> str:
+    """Insert so many rows, each unless its key exists."""
     names = column_names(table)
-    marks = ", ".join([dialect.mark] * len(names))
-    return f'INSERT INTO "{table.name}" ({quoted(names)}) VALUES ({marks}) ON CONFLICT ({quoted(table.key)}) DO NOTHING'
+    values = ", ".join([f"({', '.join([dialect.mark] * len(names))})"] * rows)
+    return f'INSERT INTO "{table.name}" ({quoted(names)}) VALUES {values} ON CONFLICT ({quoted(table.key)}) DO NOTHING'
 
 
 @cache

@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -35,6 +36,7 @@ BUSY_TIMEOUT_S = 30.0
 
 _CACHE_KIB = 16_384  # the id index of a million rows is written at random places: SQLite's 2 MB would thrash
 _CHECKPOINT_PAGES = 4_000
+_PARAMETERS = 999  # of one statement: SQLite's oldest limit
 _ORDERED = 4  # times as many rows as a search is to give are put in order first
 
 _inherited: list[sqlite3.Connection] = []
@@ -132,7 +134,7 @@ class SqliteStore:
         with self.transaction(), self._translated():
             run = self._held().connection
             before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table}"').fetchone()[0]
-            if self._write_many(sql.insert(declared), declared, rows) == len(rows):
+            if self._write_many(declared, rows) == len(rows):
                 return list(range(len(rows)))
             found = run.execute(f'SELECT {sql.quoted(declared.key)} FROM "{table}" WHERE rowid_ > ?', (before,))
             fresh = set(found.fetchall())
@@ -170,7 +172,7 @@ class SqliteStore:
             return
         declared = table_of(table)
         with self.transaction(), self._translated():
-            self._write_many(sql.upsert(declared), declared, rows)
+            self._write_many(declared, rows, adding=True)
 
     def match(
         self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
@@ -200,7 +202,7 @@ class SqliteStore:
         whole = codec.swapped(declared, key, revision, row)
         with self.transaction(), self._translated():
             if revision == 0:
-                return self._write_many(sql.insert(declared), declared, [whole]) == 1
+                return self._write_many(declared, [whole]) == 1
             plain = codec.storable(declared, codec.values_of(declared, whole))
             run = self._held().connection.execute
             named = codec.key_values(declared, key)
@@ -212,7 +214,7 @@ class SqliteStore:
         named = [(codec.key_of(declared, row), codec.revision_of(row), row) for row in rows]
         new = [codec.swapped(declared, key, 0, row) for key, revision, row in named if not revision]
         with self.transaction(), self._translated():
-            done = self._write_many(sql.insert(declared), declared, new) if new else 0
+            done = self._write_many(declared, new) if new else 0
             return done + sum(self.swap(table, key, revision, row) for key, revision, row in named if revision)
 
     def delete_before(self, table: str, column: str, value: float) -> int:
@@ -285,13 +287,16 @@ class SqliteStore:
             except (UnicodeEncodeError, OverflowError):
                 return run(text, [codec.plain(value) for value in values]).fetchall()
 
-    def _write_many(self, text: str, table: Table, rows: Sequence[Row]) -> int:
-        """Run one statement per row; the number of rows changed. A batch that SQLite refuses for a value is cleaned."""
+    def _write_many(self, table: Table, rows: Sequence[Row], *, adding: bool = False) -> int:
+        """Insert rows, or add them; the number of rows changed. A batch that SQLite refuses for a value is cleaned."""
         connection = self._held().connection
+        text = sql.upsert(table) if adding else sql.insert(table)
         connection.execute("SAVEPOINT batch")
         try:
-            # One row at a time, so that a batch's values never live at once: half the collector's work of a batch.
-            changed = connection.executemany(text, map(partial(codec.values_of, table), rows)).rowcount
+            if table.terms or table.words:
+                changed = _insert_together(connection, table, rows)
+            else:  # one row at a time: a batch's values never live at once, half the collector's work of a batch
+                changed = connection.executemany(text, map(partial(codec.values_of, table), rows)).rowcount
         except (UnicodeEncodeError, OverflowError, sqlite3.InterfaceError, sqlite3.ProgrammingError):
             connection.execute("ROLLBACK TO batch")
             clean = [codec.storable(table, codec.values_of(table, row)) for row in rows]
@@ -307,6 +312,19 @@ class SqliteStore:
             raise UsageError(f"this row cannot be stored in {self.path}: {error}; give the missing field") from error
         except (sqlite3.Error, OSError) as error:
             raise _explained(self.path, error) from error
+
+
+def _insert_together(connection: sqlite3.Connection, table: Table, rows: Sequence[Row]) -> int:
+    """Insert rows that a full-text index is kept of, many by one statement: before each statement the index is written
+    out as it stands, which for each row took most of the time. The number of rows inserted."""
+    most = _PARAMETERS // len(codec.column_names(table))
+    changed = at = 0
+    while at < len(rows):
+        count = 1 << (min(most, len(rows) - at).bit_length() - 1)  # few lengths: their statements stay prepared
+        values = chain.from_iterable(codec.values_of(table, row) for row in rows[at : at + count])
+        changed += connection.execute(sql.insert(table, rows=count), [*values]).rowcount
+        at += count
+    return changed
 
 
 def _first_positions(table: Table, rows: Sequence[Row], fresh: set[tuple[Json, ...]]) -> list[int]:

@@ -267,6 +267,24 @@ def test_an_interrupt_in_the_middle_of_a_transaction_leaves_the_store_usable(pat
     store.close()
 
 
+def test_a_batch_with_words_is_inserted_and_found_whole_however_large_it_is(path: Path) -> None:
+    """Many rows travel in one statement: what is known stays as it is, and a value that is refused is cleaned."""
+    store = SqliteStore(path)
+    store.insert_new("steps", [{"id": "s7", "session": "first", "words": "early", "at": 1.0, "revision": 1}])
+    rows: list[Row] = [
+        {"id": f"s{at % 400}", "session": "a", "words": f"git w{at}", "at": 1.0 + at, "revision": 1}
+        for at in range(401)
+    ]
+    assert store.insert_new("steps", rows) == [at for at in range(400) if at != 7]
+    assert len(store.having("steps", ["git"], limit=500)) == 399
+    assert [row["id"] for row in store.having("steps", ["w399"])] == ["s399"]
+    assert [row["id"] for row in store.having("steps", ["early"])] == ["s7"]
+    odd: list[Row] = [{**row, "id": f"o{row['id']}", "session": "\ud83d"} for row in rows[:5]]
+    assert store.insert_new("steps", odd) == [0, 1, 2, 3, 4]
+    assert len(store.having("steps", ["git"], {"session": "?"})) == 5
+    store.close()
+
+
 def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
