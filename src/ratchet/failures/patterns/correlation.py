@@ -142,7 +142,7 @@ def _largest(store: Store) -> dict[tuple[str, str], str]:
 
 
 def _parts(store: Store, pattern_of: Mapping[str, str]) -> tuple[dict[_Side, int], dict[_Side, list[str]]]:
-    """How often each agent met these patterns, and by which signatures."""
+    """Count how often each agent met these patterns, and say by which signatures."""
     counts: dict[_Side, int] = {}
     of: dict[_Side, list[str]] = {}
     where: Where = {"agent": ("!=", ALL), "signature": ("in", [*pattern_of])}

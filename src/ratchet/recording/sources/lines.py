@@ -81,10 +81,11 @@ def pieces_behind(path: str, head: bytes) -> Iterator[bytes]:
 def objects_in(head: bytes) -> tuple[Row, ...]:
     """The objects on the first 64 readable lines of a head: what `Source.claims` looks at."""
     found: list[Row] = []
+    quick = quick_decoder(len(head))
     for raw in head.removeprefix(_BOM).split(b"\n"):
         if len(found) >= _PIECE_LINES:
             break
-        found += decode(raw)[0]
+        found += decode(raw, quick)[0]
     return tuple(found)
 
 

@@ -92,7 +92,7 @@ class Unpacked(io.RawIOBase):
 
 def open_plain(path: str) -> io.BufferedReader:
     """The file's plain bytes. Raises OSError, and BackendError for a compression that this Python cannot read."""
-    file = open(path, "rb", _CHUNK_BYTES)  # noqa: PTH123, SIM115  (the caller closes it)
+    file: io.BufferedReader = io.BufferedReader(io.FileIO(path), _CHUNK_BYTES)  # the caller closes it
     magic = file.peek(4)[:4]
     if magic[:2] != b"\x1f\x8b" and magic != b"\x28\xb5\x2f\xfd":
         return file
