@@ -19,6 +19,7 @@ _BEGINNINGS = {
     ),
     MISSING: ("File not found: ", "Error reading file: ENOENT", "ENOENT: no such file or directory, "),
 }
+_STARTED = "spawn '"  # Node's name of the call that failed: it is a program that is not there, and no file
 _WHOLE = {"No match found": ABSENT, "Path does not exist": MISSING}
 _OF_A_FILE = {" has not been read in this session": UNREAD, " has been modified since ": CHANGED}
 """What is said of a file behind its path: "File PATH has not been read in this session"."""
@@ -28,6 +29,8 @@ def in_one_wording(text: str) -> str:
     """The text, or Claude Code's wording of it where it is an error that clients' tools word each in their way."""
     bare = text.strip().removeprefix("Error: ")
     line = bare.partition("\n")[0]
+    if _STARTED in line:
+        return text
     for said, beginnings in _BEGINNINGS.items():
         if line.startswith(beginnings):
             return said

@@ -11,6 +11,8 @@ import ratchet
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons import lessons
 from ratchet.lessons.mined import keep_evidence, mine_session, recount
+from ratchet.lessons.mining.calls import calls_of
+from ratchet.lessons.mining.habits import runs
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
@@ -168,3 +170,10 @@ def test_files_give_the_same_in_any_order_at_once_or_one_by_one(tmp_path: Path) 
         shuffled = random.Random(seed).sample(files, len(files))
         assert read(f"one-by-one-{seed}", [[each] for each in shuffled]) == expected
         assert read(f"shuffled-{seed}", [shuffled]) == expected
+
+
+def test_the_ways_of_one_edit_are_counted_in_the_same_order_by_every_process() -> None:
+    wrote_all = wrote("import (\n" + "\n".join(f'\t"shop.io/{name}"' for name in "hbdcagfe") + "\n)")
+    forms = [run.form for run in runs(calls_of(session([wrote_all])))]
+    assert len(forms) == 8
+    assert forms == sorted(forms)

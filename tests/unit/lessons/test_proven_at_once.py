@@ -47,10 +47,19 @@ def test_a_cause_that_the_error_names_is_enough(tmp_path: Path, failed: str, err
     store.close()
 
 
+USAGE = "usage: shopctl ls [<path>]\n\noptions:\n" + "\n".join(f"  --{name}  by {name}" for name in "abcdefghijk")
+
+
 @pytest.mark.parametrize(
     ("error", "state"),
-    [("Error: unknown flag: --quick", ["active"]), ("usage: shopctl ls [<path>]", ["candidate"])],
-    ids=["named", "its usage alone"],
+    [
+        ("Error: unknown flag: --quick", ["active"]),
+        (USAGE, ["active"]),
+        (f"{USAGE}\n  --quick  with a look at the names alone", []),
+        (f"{USAGE}\n  --[no-]quick  with a look at the names alone", []),
+        ("usage: shopctl ls [<path>]", []),
+    ],
+    ids=["named", "not among all", "among all", "or its contrary", "its usage tells none"],
 )
 def test_an_option_that_the_error_names_is_known_to_be_none_though_nobody_tried_again(
     tmp_path: Path, error: str, state: list[str]

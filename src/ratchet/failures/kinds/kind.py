@@ -75,7 +75,7 @@ _CLASS = r"(?:Uncaught |Error: |E {1,8})?((?:[\w$]{1,80}[.:]{1,2}){0,12})([A-Z]\
 _NO_TOOL = (
     r"\b(?:[Tt]ool|[Ff]unction|[Cc]ommand|Action) ['\"`]?[\w.:\-]{1,100}['\"`]? (?:not found|does not exist"
     r"|is not (?:available|found|registered))|(?:^|\\n)\S{0,100}sh: (?:line )?\d{1,6}: \S{1,200}: not found"
-    r"|\bspawn \S{1,200} ENOENT"
+    r"|\bspawn \S{1,200} ENOENT|\bENOENT: .{1,60}spawn '"
 )
 _UNKNOWN_NAME = (
     r"\s*\S{0,80}sh ?: (?:(?:\S{1,20} )?\d{1,6} ?: )?(?:[\w+-]{1,60} ?: [^\x00-\x7f][^:\n]{0,200}"

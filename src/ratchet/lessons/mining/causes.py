@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from ratchet.failures import programs
+from ratchet.failures.excerpt import LINES
 from ratchet.lessons.grounding import missing_in, not_there, relative
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.checks import forbidden
@@ -99,7 +100,7 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         if found := _mangled(failed) or _carried(failed, later):
             return found
         was = _speaker(failed) or failed.piece
-        flags = blamed_flags(failed) or (_only_flag(was) if was is not None and _printed_usage(failed) else [])
+        flags = blamed_flags(failed) or (_unlisted(failed, was) if was is not None else [])
         if was is None or not flags:
             return None
         head = _speaks(failed) if _speaks(failed) in was.words[1:] else was.head
@@ -195,9 +196,18 @@ def _printed_usage(call: ToolCall) -> bool:
     return _USAGE.match(call.message.removeprefix("Exit code 129").lstrip()) is not None
 
 
-def _only_flag(piece: Piece) -> list[str]:
+def _unlisted(failed: ToolCall, piece: Piece) -> list[str]:
+    """The only option of a command, where nothing but its usage was printed, which lists the options without it."""
     names = _names(piece.words)
-    return names if len(names) == 1 else []
+    if len(names) != 1 or not _printed_usage(failed) or failed.message.count("\n") <= LINES:
+        return []  # of a longer text that was cut this many lines are kept
+    told = _LISTED.findall(failed.message)
+    listed = {each.replace("[no-]", no) for each in told for no in ("", "no-")}
+    return names if len(told) >= _LISTED_LEAST and names[0] not in listed else []
+
+
+_LISTED = re.compile(r"(?:^|[\s\[,|])(--?(?:\[no-\])?[A-Za-z][\w-]*)")
+_LISTED_LEAST = 4  # options of a usage that tells them; of fewer, `[<options>]` may stand for any
 
 
 def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Remedy | None:

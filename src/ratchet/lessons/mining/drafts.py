@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.advice import held_back
@@ -80,9 +80,10 @@ def draft(
         keys = _keys(seen)
         known = {each.id for each in own}
         rivals = [each for each in others if each.id not in known and not set(keys).isdisjoint(each.keys)]
-        verdict = judged_step(
-            form, map(_step_seen, [*seen, *rivals]), _plain(form, seen, ran), held_back=_held_back(seen, ran.vouched)
-        )
+        held = _held_back(seen, ran.vouched)
+        if held and form.startswith("flag "):  # that there is no such option is true, whatever worked without it
+            seen, held = [*map(_without_command, seen)], ""
+        verdict = judged_step(form, map(_step_seen, [*seen, *rivals]), _plain(form, seen, ran), held_back=held)
     if verdict is None:
         return None
     return Draft(
@@ -145,6 +146,11 @@ def _plain(form: str, seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep
     forms = {each.plain for each in seen if each.plain and each.head == head}
     took = ran.worked([form]) if form.startswith(("flag ", "form ")) else []
     return PlainStep(worked=ran.worked(sorted(forms)), refused=ran.refused(head), took=took)
+
+
+def _without_command(each: Resolution) -> Resolution:
+    fact = each.text.partition("`: ")[0] + "`."
+    return replace(each, text=fact, do=fact)
 
 
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:

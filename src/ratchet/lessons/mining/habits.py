@@ -43,7 +43,7 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
     held: dict[tuple[str, str], HeadRun] = {}
     for call in calls:
         if call.ok and (call.writes or call.patches):
-            for form in _ways(call):
+            for form in sorted(_ways(call)):
                 _count(held, "", form, call)
         if call.shell:
             for form in forms_of(call.input):

@@ -12,7 +12,7 @@ from ratchet.lessons.mining.checks import drops_check, forbidden
 from ratchet.lessons.mining.generalise import without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.shell_remedies import shell_remedy
-from ratchet.lessons.mining.tool_remedies import fields_remedy
+from ratchet.lessons.mining.tool_remedies import by_shell, fields_remedy
 
 __all__ = ["Remedy", "Rule", "remedy"]
 
@@ -30,6 +30,8 @@ def remedy(
 ) -> Remedy:
     """The remedy that led from `failed` to `worked`, with what ran `between` them. `piece` is the simple command of
     `worked` that does what failed (shells only); `root` the folder in which the session began."""
+    if stand_in and piece is not None and not failed.shell:
+        return by_shell(worked, piece)
     if not (worked.shell and failed.shell and piece is not None):
         tool = not (failed.shell or worked.shell or failed.writes or stand_in)
         found = fields_remedy(failed, worked) if tool else evidence("unclear", worked.input)

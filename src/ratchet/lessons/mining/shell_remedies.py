@@ -115,6 +115,8 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
         form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
         return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
     options = _only_options(was, piece)
+    if not was.operands and not all(f"{each.partition('=')[0]} " in failed.message for each in options if each[0] == "-"):
+        return None  # a bare command becomes another one by an option, unless its usage tells of that
     by_itself = KINDS.get(failed.kind, (False,))[0]
     if not options or acts or by_itself or any(each.path for each in failed.findings):
         return None
@@ -296,7 +298,7 @@ def _only_options(was: Piece, piece: Piece) -> list[str]:
             added.append(word)
         else:
             return []
-    return added if not rest and was.operands else []
+    return added if not rest else []
 
 
 def _left_out(was: Piece, piece: Piece, words: Sequence[str]) -> Remedy:

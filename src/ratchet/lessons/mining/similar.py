@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable
 
 from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
-from ratchet.lessons.mining.calls import Piece, ToolCall, same_path
+from ratchet.lessons.mining.calls import Piece, ToolCall, same_path, value_text
 from ratchet.lessons.mining.causes import missing_program
 
 _WORDS = re.compile(r"\w{2,}")
 # Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same
 # command again shares 0.7 and more, other uses of one program under 0.5.
 _ALIKE = 0.6
+_COVERED = 0.3  # of a tool's inputs that a command in its place names: the rest are options of the tool
 # Kinds of failure after which another program may do the job: this one is not here, or may not.
 _REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
 _NO_STAND_IN = frozenset(("rm", "mv", "rmdir", "chmod", "kill", "pkill", "cd", "git rm"))
@@ -34,10 +35,11 @@ def retries(failed: ToolCall, later: ToolCall) -> Piece | bool:
 def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
     """Tell whether `later` does by another program or tool what `failed` could not: on the same operands, after a
     failure that means "not here" or "not like this"."""
-    if not later.ok:
+    if not later.ok or not later.shell or failed.kind not in _REPLACEABLE:
         return False
-    if not (failed.shell and later.shell) or failed.kind not in _REPLACEABLE:
-        return False
+    if not failed.shell:
+        wanted = {word for value in failed.fields.values() for word in _WORDS.findall(value_text(value))}
+        return next((each for each in later.pieces if each.noise == 1 and _covers(each, wanted)), False)
     missing = missing_program(failed)
     lost = next((piece for piece in failed.pieces if missing and piece.words[0] == missing), failed.piece)
     if lost is None:
@@ -49,6 +51,11 @@ def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
         if piece.words[0] != lost.words[0] and named and piece.head not in _NO_STAND_IN:
             return piece
     return False
+
+
+def _covers(piece: Piece, wanted: set[str]) -> bool:
+    """Tell whether a command names enough of what a tool was to look for."""
+    return len(wanted.intersection(_WORDS.findall(piece.raw))) > _COVERED * len(wanted)
 
 
 def _same_try(failed: ToolCall, piece: Piece) -> bool:

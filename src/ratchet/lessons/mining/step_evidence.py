@@ -166,14 +166,8 @@ def _state(
 def _proven(fits: Sequence[StepSeen]) -> bool:
     """Tell whether what fitted so far is enough to trust a remedy."""
     return len({each.session for each in fits}) >= PROVEN_SESSIONS or any(
-        (each.worked or each.rule == "form" or _names_flag(each)) and each.form.startswith(_PROVEN_AT_ONCE)
-        for each in fits
+        (each.worked or each.rule in ("form", "flag")) and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
     )
-
-
-def _names_flag(each: StepSeen) -> bool:
-    """Tell whether the error itself says which option or command is not known: not its usage text alone."""
-    return each.rule == "flag" and each.form.rpartition(" ")[2].lstrip("-") in each.message
 
 
 def _shown(each: StepSeen) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ratchet.lessons.mining.calls import ToolCall, value_text
+from ratchet.lessons.mining.calls import Piece, ToolCall, value_text
 from ratchet.lessons.mining.remedy import Remedy, evidence
 from ratchet.lessons.mining.similar import names
 
@@ -42,6 +42,12 @@ def fields_remedy(failed: ToolCall, worked: ToolCall) -> Remedy:
             return Remedy(rule="fields", text=text, do=value, reusable=True, form=f"kind {failed.tool} {name}")
     told = [name for name in added if re.search(rf"\b{re.escape(name)}\b", failed.message)]
     return _with_fields(failed, worked, told) if told else evidence("unclear", worked.input)
+
+
+def by_shell(worked: ToolCall, piece: Piece) -> Remedy:
+    """A command looked for what a tool could not, since it did not start."""
+    text = f"What this tool runs is not there: look by `{worked.tool}` instead."
+    return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=f"by {worked.tool}")
 
 
 def _with_fields(failed: ToolCall, worked: ToolCall, names: Sequence[str]) -> Remedy:
