@@ -36,6 +36,10 @@ _TEST_REPORTS = (
     r"(?<!\d)[1-9]\d{0,6} failed, \d{1,7} (?:passed|total|skipped)",
     r"\bThere (?:were|are) test failures\b|\b[1-9]\d{0,6} of \d{1,7} tests failed",
 )
+# The same reports of a run in which none failed: what tests printed before them is no error of the run.
+_NONE_FAILED = tuple(
+    form.replace(r"[1-9]\d{0,6}", "0").replace("[1-9]", "0") for form in _TEST_REPORTS if "[1-9]" in form
+)
 _REPORT_SIGNS = ("fail", "FAIL", "Fail", "not ok", "::", "Assertions: ")
 _COMPILERS = (
     r"error\[E\d{4}\]",  # rustc
@@ -84,6 +88,14 @@ def _test_summary(text: str) -> str:
         return ""
     start = text.rfind("\n", 0, found.start() + 1) + 1
     return text[start : start + 4 * _LINE].split("\n", 1)[0][: 4 * _LINE].strip()[:_LINE] or found[0].strip()
+
+
+def behind_passed(text: str) -> str:
+    """The text behind the last report of a test runner that none failed; the whole text without one."""
+    if not any(map(text.__contains__, _REPORT_SIGNS)):
+        return text
+    ends = [found.end() for found in compiled("(?m)" + "|".join(_NONE_FAILED)).finditer(text)]
+    return text[ends[-1] :] if ends else text
 
 
 def compiler_failed(text: str) -> bool:

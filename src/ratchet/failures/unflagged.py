@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ratchet.failures import ours, programs
 from ratchet.failures.intent import commands
-from ratchet.failures.runner_reports import compiler_failed, tests_failed
+from ratchet.failures.runner_reports import behind_passed, compiler_failed, tests_failed
 
 _ENDS = 15  # lines at the end of an output within which a bare "error:" is its outcome, not a line of a log
 _STARTS = 4
@@ -229,7 +229,7 @@ def _command_failed(said: str) -> bool:
         return True
     if tests_failed(said):
         return True
-    lines = [line for line in said.split("\n") if line.strip()]
+    lines = [line for line in behind_passed(said).split("\n") if line.strip()]
     ends = "\n".join(lines if len(lines) <= _STARTS + _ENDS else lines[:_STARTS] + lines[-_ENDS:])
     if re.search(_PASSED, "\n".join(lines[-5:]), re.MULTILINE):
         return False

@@ -315,3 +315,23 @@ def test_a_code_beside_msg_is_a_code_beside_message() -> None:
     assert says_failure('{"code":500,"msg":"fail"}', tool="api")
     assert not says_failure('{"code":0,"msg":"ok"}', tool="api")
     assert not says_failure('{"code":200,"msg":"ok","data":{}}', tool="api")
+
+
+PASSED = "error: Item 3 failed\nerror: All fail\n[db] Error in POST: gone\n 12 pass\n{}\n 90 expect() calls\nRan 12 tests [9ms]"
+
+
+@pytest.mark.parametrize(
+    ("report", "then", "failed"),
+    [
+        (" 0 fail", "", False),
+        (" 1 fail", "", True),
+        (" 0 fail", '\n\nerror: script "lint" exited with code 1', True),  # another command came after it
+        ("test result: ok. 12 passed; 0 failed; 0 ignored", "", False),
+        ("# fail 0", "", False),
+        ("", "", True),
+    ],
+)
+def test_errors_that_tests_print_before_their_runner_says_that_none_failed_are_none(
+    report: str, then: str, failed: bool
+) -> None:
+    assert says_failure(PASSED.format(report) + then, tool="Bash", head="bun run", given="bun run test") is failed
