@@ -75,6 +75,7 @@ LEAN = {
     "lessons.grounding",
     "lessons.lookup",
     "lessons.passages",
+    "lessons.paths",
     "lessons.ranking",
     "lessons.ranking_containment",
     "lessons.ranking_words",

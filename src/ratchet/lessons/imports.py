@@ -1,34 +1,86 @@
-"""Keeps one lesson a project that says whence its edits import names: a function of what its sessions imported."""
+"""Keeps one lesson a project that says whence its edits import names, and one that says where its files are: functions
+of what its sessions imported, and of what they opened."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from ratchet.failures.signature import sign
+from ratchet.lessons import origins, paths
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.habits import ProjectRuns
 from ratchet.lessons.mining.imported import import_sources
 from ratchet.lessons.mining.triggers import lesson_id_of
-from ratchet.lessons.origins import GROUP
+from ratchet.lessons.standing import PROVEN_SESSIONS
 from ratchet.ports import Store
-from ratchet.records import LessonState, Row
+from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
 
-_KIND = "code_error"
-_WHEN = "a name is not known that this project imports"
 _TEXT = "This project's edits bring it in so:"
+_MOST_FILES = 400  # of one project, those that were opened most
+OPENED: list[Json] = ["read", "edit", "write"]
+"""The heads of calls that open a file."""
 
 
 def recount_imports(store: Store, project: str, ran: ProjectRuns, *, now: float) -> dict[str, LessonState]:
     """Bring a project's lesson of imports up to date; return it where it changed, with its state. Joins the caller's
     transaction."""
-    lesson_id = lesson_id_of("mined", project, GROUP)
+    found = import_sources(ran.imported)
+    told: Row = {
+        "keys": [*found],
+        "lines": {key: each.text for key, each in found.items()},
+        "told": [[f"import {each.module}"] for each in found.values()],
+        "kind": "code_error",
+        "when_text": "a name is not known that this project imports",
+        "text": "\n".join([_TEXT, *(each.text for each in found.values())]),
+        "provenance": "counted in the edits of sessions",
+        "seen_at": max((at for key in found for at, _, _ in ran.imported[key]), default=0.0),
+    }
+    return _kept(store, project, origins.GROUP, told if found else None, now)
+
+
+def recount_paths(store: Store, project: str, *, now: float) -> dict[str, LessonState]:
+    """Bring a project's lesson of where its files are up to date; return it where it changed, with its state. There is
+    one where its sessions missed files. Joins the caller's transaction."""
+    missed = store.sum_by("facts", ["session"], ["failures"], {"project": project, "head": "read"})
+    if sum(bool(row["failures"]) for row in missed) < PROVEN_SESSIONS:
+        return _kept(store, project, paths.GROUP, None, now)
+    asked = store.sum_by(
+        "facts", ["file"], ["calls", "failures", "excused", "max:max_at"], {"project": project, "head": ("in", OPENED)}
+    )
+    opened = {text_in(row, "file"): _times_opened(row) for row in asked}
+    inside = [file for file, times in opened.items() if times > 0 and file and file[0] not in "/~." and ":" not in file]
+    used = sorted(inside, key=lambda file: (-opened[file], file))[:_MOST_FILES]
+    folders: dict[str, list[Json]] = {}
+    for file in used:
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    told: Row = {
+        "keys": [paths.GROUP],
+        "lines": {folder: folders[folder] for folder in sorted(folders)},
+        "told": [],
+        "kind": "resource_missing",
+        "when_text": "a path is not there, of a project whose files are known",
+        "text": f"Sessions of this project opened {len(used)} files in {len(folders)} folders: of a path that is not "
+        "there it is said which of them it may be.",
+        "provenance": "counted in the calls of sessions",
+        "seen_at": max((number_in(row, "max:max_at") for row in asked), default=0.0),
+    }
+    return _kept(store, project, paths.GROUP, told if used else None, now)
+
+
+def _times_opened(row: Row) -> int:
+    return whole_in(row, "calls") - whole_in(row, "failures") - whole_in(row, "excused")
+
+
+def _kept(store: Store, project: str, group: str, told: Row | None, now: float) -> dict[str, LessonState]:
+    lesson_id = lesson_id_of("mined", project, group)
     held = store.get("lessons", lesson_id)
-    row = _row(lesson_id, project, ran, held or {}, now)
-    if row is None:
+    if told is None:
         if held is not None and not held.get("decided"):
             store.delete("answers", {"lesson_id": lesson_id})
             store.delete("lessons", {"id": lesson_id})
         return {}
+    row = _row(lesson_id, project, group, told, held or {}, now)
     if held is not None and all(held.get(name) == value for name, value in row.items() if name != "updated_at"):
         return {}
     put(store, row, held)
@@ -41,10 +93,7 @@ def recount_imports(store: Store, project: str, ran: ProjectRuns, *, now: float)
     return {lesson_id: cast(LessonState, row["state"])}
 
 
-def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) -> Row | None:
-    found = import_sources(ran.imported)
-    if not found:
-        return None
+def _row(lesson_id: str, project: str, group: str, told: Row, held: Row, now: float) -> Row:
     return {
         "scope": "project",
         "uses": 0,
@@ -52,20 +101,14 @@ def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) 
         "created_at": now,
         **held,
         "id": lesson_id,
-        "group": GROUP,
-        "keys": [*found],
-        "lines": {key: each.text for key, each in found.items()},
-        "told": [[f"import {each.module}"] for each in found.values()],
+        "group": group,
         "rule": "edit",
-        "signature": sign(_KIND, _WHEN),
+        "signature": sign(text_in(told, "kind"), text_in(told, "when_text")),
         "pattern": "",
-        "kind": _KIND,
         "tool": "",
         "head": "",
         "target": "",
-        "when_text": _WHEN,
         "source": "session",
-        "text": "\n".join([_TEXT, *(each.text for each in found.values())]),
         "example": "",
         "tried": 0,  # its lines have counts of their own
         "worked": 0,
@@ -74,8 +117,7 @@ def _row(lesson_id: str, project: str, ran: ProjectRuns, held: Row, now: float) 
         "updated_at": now,
         "project": project,
         "projects": distinct([project]),
-        "provenance": "counted in the edits of sessions",
         "state": held.get("decided") or "active",
         "reason": held.get("reason") or "",
-        "seen_at": max(at for key in found for at, _, _ in ran.imported[key]),
+        **told,
     }

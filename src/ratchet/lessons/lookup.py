@@ -12,7 +12,7 @@ import stat
 
 from ratchet.lessons import exposure, standing
 from ratchet.lessons.ahead.sighted import by_lesson, is_mined, learnt_of, tells_what_ran
-from ratchet.lessons.grounding import answers, restates
+from ratchet.lessons.grounding import answers, not_there, restates
 from ratchet.lessons.rests import stale
 from ratchet.recording import wire
 
@@ -101,7 +101,7 @@ def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: st
         return []
     store = _opened(exposure.store_path(home))
     try:
-        keyed = _keyed(store, message, project)
+        keyed = _keyed(store, message, project, asked)
         told = keyed + _sure(store, message, project, {str(row["id"]) for row in keyed})
     finally:
         store.close()
@@ -152,7 +152,7 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
     return count == len(files)
 
 
-def _keyed(store: sqlite3.Connection, message: str, project: str) -> list[Row]:
+def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str) -> list[Row]:
     """Lessons for the tests that fail and the findings of an output, in the order in which it shows them; habits of
     silencing a check behind the others."""
     from ratchet.failures.diagnostics import import_keys_of, keys_of
@@ -160,6 +160,12 @@ def _keyed(store: sqlite3.Connection, message: str, project: str) -> list[Row]:
 
     imports = import_keys_of(message)
     keys = [*names_of(message), *keys_of(message), *imports]
+    missing = ""
+    if not_there(message):
+        from ratchet.lessons import paths
+
+        missing = paths.missing_path(message, asked)
+        keys += [paths.GROUP] if missing else []
     try:
         found = _read(store, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:
@@ -176,6 +182,8 @@ def _keyed(store: sqlite3.Connection, message: str, project: str) -> list[Row]:
         from ratchet.lessons import origins
 
         found = origins.narrowed(found, imports)
+    if missing:
+        found = paths.placed(found, missing, exposure.repository_of(project) or project)
     return sorted(found, key=place)
 
 

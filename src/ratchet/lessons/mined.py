@@ -16,7 +16,7 @@ from ratchet.failures.patterns.ruled import named_by
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons.citing import cited
 from ratchet.lessons.generic import recount_generic
-from ratchet.lessons.imports import recount_imports
+from ratchet.lessons.imports import OPENED, recount_imports, recount_paths
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.calls import ToolCall, calls_of
 from ratchet.lessons.mining.checks import forbidden
@@ -39,8 +39,9 @@ _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
 _RIVALS = 400  # newest failures of one key that are looked at for what else ended them
 _ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
-# How a project is named among touched lessons whose people said something new, or whose edits imported.
-_SAID_IN, _IMPORTED_IN = "said in ", "imported in "
+# How a project is named among touched lessons whose people said something new, whose edits imported, or whose calls
+# opened files.
+_SAID_IN, _IMPORTED_IN, _OPENED_IN = "said in ", "imported in ", "opened in "
 _TUPLES = frozenset(("keys", "forms", "removed", "added"))
 
 
@@ -104,6 +105,8 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     touched |= _touched_by_ways(store, project, ways)
     if any(form.startswith("import ") for form in ways):
         touched.add(_IMPORTED_IN + project)
+    if any(call.ok and call.head in OPENED for call in calls):
+        touched.add(_OPENED_IN + project)
     if keep_moves(store, session, calls, project):
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
@@ -210,7 +213,8 @@ def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
 
 def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -> dict[str, LessonState]:
     """Compute these lessons anew from their evidence; return those that changed, with their state. Of a project in
-    which people said something new it is what they said, of one whose edits import names whence they do."""
+    which people said something new it is what they said, of one whose edits import names whence they do, of one whose
+    calls opened files where those are."""
     at = time.time() if now is None else now
     ran = _Ran(store)
     changed: dict[str, LessonState] = {}
@@ -222,7 +226,10 @@ def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -
     for name in sorted(imported):
         project = name.removeprefix(_IMPORTED_IN)
         changed |= recount_imports(store, project, ran.of(project), now=at)
-    for lesson_id in sorted(names - said - imported):
+    opened = {name for name in names if name.startswith(_OPENED_IN)}
+    for name in sorted(opened):
+        changed |= recount_paths(store, name.removeprefix(_OPENED_IN), now=at)
+    for lesson_id in sorted(names - said - imported - opened):
         held = store.get("lessons", lesson_id)
         rows = store.find("resolutions", {"lesson_id": lesson_id}).rows
         made = _draft(store, rows, ran) if rows else None

@@ -21,7 +21,7 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.ruled import keys_titled
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.signature import TEXT_LIMIT, sign
-from ratchet.lessons import origins, prose
+from ratchet.lessons import origins, paths, prose
 from ratchet.lessons.ahead.sighted import is_mined
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.finding import (
@@ -264,12 +264,14 @@ def _keyed(
     parted = _BEHIND_WORDS.sub("\n", text)
     imports = import_keys_of(parted)
     findings = (*keys_of(parted), *imports, *keys_of(text), *keys_titled(text))
-    keys = list(dict.fromkeys([*names_of(text), *findings]))
+    missing = paths.missing_path(text)
+    keys = list(dict.fromkeys([*names_of(text), *findings, *([paths.GROUP] if missing else [])]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]
     ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": ("in", named)}).rows] if named else []
     rows = store.find("lessons", {**where, "id": ("in", ids[:_ASKED_LESSONS])}).rows if ids else []
     first = {str(row["id"]): min((keys.index(key) for key in _keys_of(row) if key in keys), default=0) for row in rows}
-    shown = origins.narrowed(_shown(rows, project, text, restating=restating), imports)
+    about = origins.narrowed(_shown(rows, project, text, restating=restating), imports)
+    shown = paths.placed(about, missing, project or "")
     found = [RecalledLesson(lesson=lesson_of(each), match="finding", score=1.0) for each in shown]
     return sorted(
         _by_evidence(found), key=lambda each: (each.lesson.state != "active", each.lesson.is_habit, first[each.id])

@@ -132,7 +132,7 @@ def unsaid(each: LessonStanding) -> str:
     if each.known:
         return "whoever knows the tool knows it"
     if each.is_table:
-        return "it says of each name where it is imported from: told where that name is missing"
+        return "it says of each name where it comes from: told where that name is missing"
     if each.is_one_off:
         return "it is about a name that one session met: told where that very name fails"
     return (

@@ -317,7 +317,7 @@ def test_a_code_beside_msg_is_a_code_beside_message() -> None:
     assert not says_failure('{"code":200,"msg":"ok","data":{}}', tool="api")
 
 
-PASSED = "error: Item 3 failed\nerror: All fail\n[db] Error in POST: gone\n 12 pass\n{}\n 90 expect() calls\nRan 12 tests [9ms]"
+PASSED = "error: Item 3 failed\nerror: All fail\n[db] Error in POST: gone\n 12 pass\n{}\n 90 calls\nRan 12 tests"
 
 
 @pytest.mark.parametrize(

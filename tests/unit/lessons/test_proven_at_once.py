@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.patterns.ingest import ingest
+from ratchet.failures.wordings import in_one_wording
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
@@ -285,4 +287,48 @@ def test_the_program_that_speaks_is_the_one_without_the_option(tmp_path: Path, c
     error = "Exit code 1\ncat: illegal option -- A\nusage: cat [-belnstuv] [file ...]"
     (lesson,) = learnt(store, *[[shell(command, error), shell("git status")]] * 2)
     assert lesson.text == "`cat` has no `-A`: leave it out."
+    store.close()
+
+
+NOT_STARTED = "ENOENT: no such file or directory, posix_spawn '/opt/claude/2.1/claude'"
+
+
+def test_a_tool_that_does_not_start_is_no_missing_file_and_the_shell_looks_in_its_place(tmp_path: Path) -> None:
+    assert in_one_wording(NOT_STARTED) == NOT_STARTED
+    assert kind_of(NOT_STARTED, tool="Grep") == "tool_not_found"
+    store = open_store(tmp_path)
+    looked = [
+        call("Grep", {"pattern": "CartTotal", "path": "/w/shop/lib"}, NOT_STARTED),
+        shell("grep -rn CartTotal lib | head -20"),
+    ]
+    found = [
+        call("Glob", {"pattern": "**/payments/*.go"}, NOT_STARTED),
+        shell("go build ./..."),  # it does not look for payments
+        shell("ls lib/payments"),
+    ]
+    assert not learnt(store, looked)
+    (lesson,) = learnt(store, looked, found)
+    assert lesson.text == "What this tool runs is not there: look by `Bash` instead."
+    assert recall(store, "File does not exist.", states=("active",)).abstained
+    store.close()
+
+
+def test_that_there_is_no_such_option_is_told_though_what_worked_checks_less(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    failed = "golangci-lint run --enable=forbidigo --out-format=line-number"
+    (lesson,) = learnt(store, [shell(failed, "Error: unknown flag: --out-format"), shell("golangci-lint run")])
+    assert lesson.text == "`golangci-lint run` has no `--out-format`."
+    assert not lesson.example
+    store.close()
+
+
+@pytest.mark.parametrize("listed_there", [True, False])
+def test_an_option_more_mends_a_bare_command_where_its_usage_lists_it(tmp_path: Path, listed_there: bool) -> None:
+    store = open_store(tmp_path)
+    option = "--strategy string   manual-commit or auto-commit" if listed_there else "--quiet   say less"
+    error = f"Error: could not open a new TTY: device not configured\nUsage:\n  shopctl enable\n\nFlags:\n  {option}"
+    calls = [shell("shopctl enable", error), shell("shopctl enable --strategy manual-commit")]
+    told = [each.text for each in learnt(store, calls)]
+    added = "Add `--strategy manual-commit` to `shopctl enable`, as in `shopctl enable --strategy manual-commit`."
+    assert told == ([added] if listed_there else [])
     store.close()

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, cast
 
 from ratchet.failures.intent import intent
 from ratchet.failures.missing_names import name_in
-from ratchet.lessons import exposure
+from ratchet.lessons import exposure, origins, paths
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.sighted import names_what_ran, sightings
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
 from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.fix_texts import named
-from ratchet.lessons.origins import GROUP
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.standing import PROVEN_SESSIONS
 from ratchet.records import Json, Row, text_in, whole_in
@@ -84,7 +83,7 @@ def _of(row: Row, shown: dict[str, list[str]]) -> Iterator[Trigger]:
     if group.startswith("edit "):
         yield from _checks(row, group.removeprefix("edit "), shown)
         return
-    if group == GROUP:  # which of its names a file lacks is known once a check says so
+    if group in (origins.GROUP, paths.GROUP):  # what of it is asked for is known once a step failed
         return
     words = group.removeprefix("step ").partition(" \0")[0].split(" ")
     made = _MAKERS.get(words[0], _same)(row, words[1:])

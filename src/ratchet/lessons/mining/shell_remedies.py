@@ -115,7 +115,8 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
         form = f"absent {other[0]}" if absent else f"program {other[0]} {other[1]}"
         return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
     options = _only_options(was, piece)
-    if not was.operands and not all(f"{each.partition('=')[0]} " in failed.message for each in options if each[0] == "-"):
+    named = [each.partition("=")[0] for each in options if each[0] == "-"]
+    if not was.operands and not all(f"{each} " in failed.message for each in named):
         return None  # a bare command becomes another one by an option, unless its usage tells of that
     by_itself = KINDS.get(failed.kind, (False,))[0]
     if not options or acts or by_itself or any(each.path for each in failed.findings):

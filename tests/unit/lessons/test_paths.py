@@ -1,0 +1,104 @@
+"""Of a path that is not there it is known where the project's files are, by what its sessions opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons import lookup
+from ratchet.lessons.lessons import listed, retire
+from ratchet.lessons.mined import mine_session
+from ratchet.lessons.paths import GROUP, missing_path, placed
+from ratchet.lessons.recall import recall
+from ratchet.records import Row
+from ratchet.store.sqlite import SqliteStore
+from support.sessions import call, session
+
+OPENED = (
+    "cmd/cart.go",
+    "cmd/cart_test.go",
+    "cmd/pay.go",
+    "lib/total.go",
+    "lib/tax/total.go",
+    "lib/tax/vat.go",
+    "go.mod",
+)
+GONE = "File does not exist."
+
+
+def reads(*files: str) -> list[Row]:
+    return [call("Read", {"file_path": file if file[:1] == "/" else f"/w/shop/{file}"}) for file in files]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteStore:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    tried = call("Read", {"file_path": "/w/shop/cmd/basket.go"}, GONE)
+    learn(store, "s0", [*reads(*OPENED, "cmd/pay.go", "/etc/hosts"), tried])
+    assert not listed(store)  # one session alone missed a file
+    learn(store, "s1", [tried, *reads("cmd/cart.go")])
+    return store
+
+
+def learn(store: SqliteStore, name: str, calls: list[Row]) -> None:
+    ingest(store, session(calls, name))
+    mine_session(store, name)
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("/w/shop/pay.go", "`pay.go` is `cmd/pay.go` here."),
+        ("/w/shop/src/a.mod", ""),  # a file of the root itself is known by no folder
+        ("/w/shop/cmd/cartridge.go", "Of `cmd` sessions opened `cart.go`, `cart_test.go`, `pay.go`."),
+        ("/home/else/shop/lib/tax", "Of `lib/tax` sessions opened `total.go`, `vat.go`."),  # another machine's folder
+        ("/w/shop/src/total.go", ""),  # it may be either of two
+        ("/w/shop/cmd/pay.go", ""),  # it was there once
+        ("/w/shop/docs/pay.md", ""),
+        ("lib/tax", ""),  # it is there: the shell stands elsewhere
+        ("/w/shop/bin/cart.sh", ""),  # of one file nobody knows what else is there
+        ("/etc/hosts", ""),
+    ],
+)
+def test_a_missing_path_is_answered_by_what_was_opened(store: SqliteStore, missing: str, told: str) -> None:
+    found = recall(store, f"Path does not exist: {missing}", project="/w/shop", states=("active",))
+    assert [each.text for each in found.lessons] == ([told] if told else [])
+    asked = f'{{"file_path":"{missing}"}}'
+    home = str(Path(store.path).parent)
+    shown = lookup.matching(home, {"message": GONE}, project="/w/shop", asked=asked, tool="Read")
+    assert [row["text"] for row in shown] == ([told] if told else [])
+
+
+def test_what_is_no_more_there_is_not_named(tmp_path: Path) -> None:
+    row: Row = {"group": GROUP, "text": "x", "lines": {"cmd": ["pay.go", "cart.go"]}}
+    missing, root = "/w/shop/pay.go", tmp_path / "shop"
+    root.mkdir()
+    assert not placed([row], missing, str(root))
+    (root / "cmd").mkdir()
+    (root / "cmd" / "pay.go").touch()
+    assert [each["text"] for each in placed([row], missing, str(root))] == ["`pay.go` is `cmd/pay.go` here."]
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "path"),
+    [
+        (GONE, "", ""),
+        (GONE, '{"file_path":"/w/a.go"}', "/w/a.go"),
+        ("<tool_use_error>Path does not exist: /w/a. Note: your folder is /w</tool_use_error>", "{}", "/w/a"),
+        ("Exit code 1\nls: lib/b.go: No such file or directory", "ls lib/b.go", "lib/b.go"),
+        ("EISDIR: illegal operation on a directory, read", '{"file_path":"/w/a"}', ""),
+        ("3 tests failed\nopen lib/b.go: no such file or directory", "go test ./...", ""),  # it is about something else
+    ],
+)
+def test_a_message_that_says_nothing_else_names_the_path_or_its_call_does(message: str, asked: str, path: str) -> None:
+    assert missing_path(message, asked) == path
+
+
+def test_nothing_is_said_of_no_path_nor_after_a_person_said_no(store: SqliteStore) -> None:
+    assert recall(store, GONE, project="/w/shop").abstained
+    (lesson,) = [each for each in listed(store) if each.state == "active"]
+    retire(store, lesson.id)
+    learn(store, "s2", reads("lib/new.go"))
+    assert recall(store, "Path does not exist: /w/shop/pay.go", project="/w/shop", states=("active",)).abstained
