@@ -131,10 +131,7 @@ def words_in(folder: Path) -> dict[str, list[Saying]]:
 def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying], part: Part, paired: _Paired) -> None:
     """Ask at each failure what was known before this session, learn the session, and see which offers were right."""
     root = next((str(row["project"]) for row in rows if row.get("project")), "")
-    moved = [
-        {**row, "session": name, "project": "/project" + str(row.get("project") or "").removeprefix(root)}
-        for row in rows
-    ]
+    moved = [{**_moved(row, root), "session": name} for row in rows]
     offered: dict[str, tuple[Lesson, Row]] = {}  # with its row as it was then: this session may change what it tells
     failed = [row for row in moved if not row["ok"]]
     for row in failed:
@@ -156,6 +153,12 @@ def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying
         part.offers[verdict] += 1
         if verdict == "wrong":
             part.worst.append(f"{name[:19]} {lesson.text.splitlines()[0][:110]}")
+
+
+def _moved(row: Row, root: str) -> Row:
+    """A row as if its session's folder were `/project`, with the paths in what it was given and said."""
+    moved: Row = json.loads(json.dumps(row).replace(json.dumps(root)[1:-1], "/project")) if root else row
+    return {**moved, "project": moved.get("project") or "/project"}
 
 
 def _verdict(held: Row, lesson_id: str, ends: Sequence[Row]) -> str:
