@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import BackendError, UsageError
 from ratchet.evolving.cluster import working
+from ratchet.evolving.cluster.pulling import TRIES, JobQueue
 
 if TYPE_CHECKING:
     import distributed
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ratchet.evolving.cluster.working import Lacking, WorkerErrand
 
 _CONNECT_S = 30
-_TRIES = 20
-"""Deaths of workers that one evaluation may see before it is thought to be their cause."""
 _QUIET = {
     "distributed.worker.profile.enabled": False,  # nobody asks for it, and each worker looks a hundred times a second
     "distributed.admin.tick.interval": "500ms",
@@ -28,7 +27,8 @@ _QUIET = {
 
 
 class DaskCluster:
-    """A `Cluster` of Dask distributed.
+    """A `Cluster` of Dask distributed. Its own workers of this machine pull their jobs; those of an address, which may
+    be anywhere, are sent each as a task.
 
     Raises UsageError where it is not installed, BackendError where nobody answers."""
 
@@ -39,8 +39,9 @@ class DaskCluster:
         except ImportError as error:
             raise UsageError("the executor dask is not installed: pip install 'ratchet-ai[cluster]'") from error
         self._local: distributed.LocalCluster | None = None
+        self._queue: JobQueue | None = None
         # For this process only, and only what it starts.
-        dask.config.set({"distributed.scheduler.allowed-failures": _TRIES, **_QUIET})
+        dask.config.set({"distributed.scheduler.allowed-failures": TRIES, **_QUIET})
         try:
             if address:
                 self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
@@ -57,10 +58,22 @@ class DaskCluster:
                     silence_logs=logging.CRITICAL,
                 )
                 self._client = distributed.Client(self._local, set_as_default=False)
+                self._queue = self._pulled()
         except (OSError, TimeoutError) as error:
             raise BackendError(f"no Dask scheduler answers at {address or 'this machine'}: {error}") from error
 
+    def _pulled(self) -> JobQueue:
+        import cloudpickle
+
+        from ratchet.evolving.cluster.dask_workers import PullingWorkers
+
+        queue = JobQueue(cloudpickle.dumps)
+        self._client.register_plugin(PullingWorkers(queue.place, queue.key))
+        return queue
+
     def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]:
+        if self._queue is not None:
+            return self._queue.start(errand, files)
         outer: Future[Evaluation | Lacking] = Future()
         outer.set_running_or_notify_cancel()
         key = f"ratchet-{errand.job.id}-{uuid.uuid4().hex[:8]}"
@@ -80,6 +93,8 @@ class DaskCluster:
         self._client.run(working.cancel, job_id, "", on_error="ignore")
 
     def close(self) -> None:
+        if self._queue is not None:
+            self._queue.end("the run is over")
         self._client.close()
         if self._local is not None:
             self._local.close()

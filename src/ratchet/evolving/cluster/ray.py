@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from ratchet.errors import BackendError, Conflict, UsageError
 from ratchet.evolving.cluster import working
+from ratchet.evolving.cluster.pulling import TRIES, JobQueue, pull
 
 if TYPE_CHECKING:
     from ratchet.evolving.archive import Files
     from ratchet.evolving.bench.benchmark import Evaluation
     from ratchet.evolving.cluster.working import Lacking, WorkerErrand
 
-_TRIES = 20
-"""Deaths of workers that one evaluation may see before it is thought to be their cause."""
 _STORE_BYTES = 134_217_728
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 
@@ -57,7 +56,8 @@ def _importable() -> str:
 
 
 class RayCluster:
-    """A `Cluster` of Ray. A process has one at a time, as Ray has it. Raises UsageError where it is not installed,
+    """A `Cluster` of Ray. A process has one at a time, as Ray has it. Its own workers of this machine pull their jobs;
+    those of an address, which may be anywhere, are sent each as a task. Raises UsageError where it is not installed,
     Conflict where this process uses Ray already, BackendError where nobody answers."""
 
     def __init__(self, address: str, workers: int) -> None:
@@ -72,6 +72,7 @@ class RayCluster:
             self._restore()
             raise UsageError("the executor ray is not installed: pip install 'ratchet-ai[ray]'") from error
         self._ray = ray
+        self._queue: JobQueue | None = None
         # Short: its sockets lie there, and a socket's path has 107 characters.
         self._folder = Path(tempfile.mkdtemp(prefix="ratchet-ray-"))
         try:
@@ -99,6 +100,8 @@ class RayCluster:
         }
         if address:
             ray.init(address=address, **given)
+            self._board = ray.remote(num_cpus=0, max_restarts=-1)(CancelBoard).remote()
+            self._run = ray.remote(num_cpus=1, max_retries=TRIES)(at_worker)
         else:
             ray.init(
                 address="local",
@@ -108,10 +111,29 @@ class RayCluster:
                 _temp_dir=str(self._folder),
                 **given,
             )
-        self._board = ray.remote(num_cpus=0, max_restarts=-1)(CancelBoard).remote()
-        self._run = ray.remote(num_cpus=1, max_retries=_TRIES)(at_worker)
+            self._queue = JobQueue(ray.cloudpickle.dumps)
+            for _ in range(workers):
+                self._pull(self._queue)
+
+    def _pull(self, queue: JobQueue) -> None:
+        """Have one more worker pull jobs; Ray starts it anew whenever it dies."""
+        faults = self._ray.exceptions
+
+        def ended(done: Future[None]) -> None:
+            if self._queue is None:  # this cluster is closed
+                return
+            error = done.exception()
+            if isinstance(error, (faults.WorkerCrashedError, faults.OutOfMemoryError)):
+                self._pull(queue)  # it died as often as Ray starts it anew
+            else:
+                queue.end(f"the cluster is gone: {error}")
+
+        run = self._ray.remote(num_cpus=1, max_retries=TRIES)(pull)
+        run.remote(queue.place, queue.key).future().add_done_callback(ended)
 
     def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]:
+        if self._queue is not None:
+            return self._queue.start(errand, files)
         outer: Future[Evaluation | Lacking] = Future()
         outer.set_running_or_notify_cancel()
         inner = self._run.remote(errand, files, self._board).future()
@@ -132,6 +154,9 @@ class RayCluster:
             self._ray.get(self._board.ask.remote(job_id))
 
     def close(self) -> None:
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.end("the run is over")
         self._ray.shutdown()
         self._restore()
         shutil.rmtree(self._folder, ignore_errors=True)
