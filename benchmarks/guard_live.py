@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections import Counter
@@ -149,7 +150,8 @@ class Play:
     def start(self, name: str, *role: str) -> None:
         command = [sys.executable, __file__, "--home", str(self.home), "--role", *role]
         with (self.home / "log").open("ab") as log:
-            self.running[name] = subprocess.Popen(command, stdout=log, stderr=log)
+            # Its input ends with this process, whatever ends that (`take_role`).
+            self.running[name] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
 
     def begin(self) -> None:
         self.start("provider", "provider")
@@ -285,6 +287,7 @@ def main() -> None:
     if given.role:
         take_role(given.home, *given.role)
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         found = play(Path(folder), agents=given.processes, calm=given.calm)
@@ -312,12 +315,18 @@ def main() -> None:
 
 
 def take_role(home: Path, role: str, act: str = "") -> None:
+    threading.Thread(target=end_with_the_play, daemon=True).start()
     if role == "provider":
         asyncio.run(provider(home))
     elif role == "agent":
         agent(home)
     else:
         loop(home, act)
+
+
+def end_with_the_play() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
 
 
 if __name__ == "__main__":
