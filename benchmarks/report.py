@@ -15,7 +15,7 @@ import math
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from ratchet.gate.deadline import (
     DeadlineBet,
     Expected,
     Met,
+    expectations,
     measured,
     withheld_share,
 )
@@ -47,24 +48,41 @@ REAL: Rates = (
     *((16, 0.51), (9, 0.64), (8, 0.69), (7, 0.66), (73, 0.47)),
 )
 """331 failures of 72 sessions of nine people, by command: how often each was overcome, drawn to the mean by four."""
+BEFORE = 331
+"""Failures recorded before there were lessons: as many as the rates were measured from."""
 ALIKE: Rates = ((1, 0.6),)
 EASY: Rates = ((1, 0.8),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """`shown` are the rates of success with a lesson; all swing together by `drift`."""
+    """The rates without a lesson all swing together by `drift`. `before` failures were recorded while there was none,
+    at the rates of that time (`was`; empty: the same)."""
 
     name: str
     rates: Rates
     points: float
     drift: float = 0.0
+    before: int = BEFORE
+    was: Rates = ()
 
-    def unit(self, chance: random.Random, number: int, shown: bool, share: float) -> Met:
+    def known(self, chance: random.Random) -> Mapping[str, float]:
+        """The success that a home expects of each command when its first coin falls."""
+        rates = self.was or self.rates
+        ended: dict[str, tuple[int, int]] = {}
+        for place in chance.choices(range(len(rates)), [weight for weight, _ in rates], k=self.before):
+            met, overcome = ended.get(f"command-{place}", (0, 0))
+            ended[f"command-{place}"] = met + 1, overcome + (chance.random() < rates[place][1])
+        return expectations(ended)
+
+    def unit(
+        self, chance: random.Random, number: int, shown: bool, share: float, known: Mapping[str, float] | None = None
+    ) -> Met:
         (place,) = chance.choices(range(len(self.rates)), [weight for weight, _ in self.rates])
         rate = lifted(self.rates, self.points)[place] if shown else self.rates[place][1]
         succeeded = chance.random() < rate + self.drift * math.sin(number / 60)
-        return Met(share, shown, succeeded, f"pattern-{place}", f"command-{place}")
+        head, found = f"command-{place}", known or {}
+        return Met(share, shown, succeeded, f"pattern-{place}", head, found.get(head, found.get("")))
 
 
 _lifted: dict[tuple[int, float], list[float]] = {}
@@ -89,8 +107,11 @@ WORLDS = (
     World(name="no effect at .60", rates=ALIKE, points=0.0),
     World(name="no effect at .90", rates=((1, 0.9),), points=0.0),
     World(name="no effect, as in real sessions", rates=REAL, points=0.0),
+    World(name="no effect, as in real sessions, nothing recorded before", rates=REAL, points=0.0, before=0),
+    World(name="no effect, as in real sessions, which were others before", rates=REAL, points=0.0, was=REAL[::-1]),
     World(name="no effect, rates drift", rates=((1, 0.57),), points=0.0, drift=0.3),
     World(name="+15 points, as in real sessions (.57 to .72)", rates=REAL, points=0.15),
+    World(name="+15 points, as in real sessions, nothing recorded before", rates=REAL, points=0.15, before=0),
     World(name="+15 points, all alike (.60 to .75)", rates=ALIKE, points=0.15),
     World(name="+15 points, all alike (.80 to .95)", rates=EASY, points=0.15),
     World(name="+30 points, all alike (.50 to .80)", rates=((1, 0.5),), points=0.30),
@@ -114,6 +135,7 @@ class Run:
 
 def simulated(seed: int, world: World, units: int) -> Run:
     chance, salt = random.Random(seed), f"salt-{seed}"
+    before = world.known(random.Random(f"before-{seed}"))
     bets = {
         True: DeadlineBet(alpha=AIMED_WEIGHT * HELPS_ALPHA),
         False: DeadlineBet(alpha=AIMED_WEIGHT * HARMS_ALPHA, better=False),
@@ -125,7 +147,7 @@ def simulated(seed: int, world: World, units: int) -> Run:
     for number in range(units):
         # Of the two questions of a report the other one is silent here: its evidence is 1.
         share = 1 - withheld_share((evidence + 1) / 2, number, share=0.20, proven_share=0.05)
-        unit = world.unit(chance, number, ids.toss(salt, f"session-{number}", "pattern", share=share), share)
+        unit = world.unit(chance, number, ids.toss(salt, f"session-{number}", "pattern", share=share), share, before)
         met.append(unit)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if unit.shown else 2) + (0 if unit.ok else 1)] += 1
         known = {each: LessonCounts(*counts) for each, counts in tallies.items()}

@@ -12,13 +12,14 @@ wealth by
 whose mean is at most 1 while the effect is at most d, whatever k and m were chosen from earlier units, since A is
 independent of what would have happened. So the wealth reaches 1/alpha with probability at most alpha (Ville).
 
-m may know all that was known before the coin fell: here the earlier success of the same pattern, drawn to that of its
-command, drawn to that of all. What it explains no longer blurs the effect.
+m may know all that was known before the coin fell: here how failures of the same command ended before there were
+lessons (`expectations`, written down with the coin), and what units since then gained upon that, by command and
+pattern. What it explains no longer blurs the effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, log1p, sqrt
 from typing import NamedTuple
 
@@ -32,47 +33,73 @@ AIMED_FROM, AIMED_SHARE, AIMED_TIMES = 20, 0.5, 2.5
 LEAST_SHARE = 0.1
 ARM_UNITS = 10
 """Units of an arm of one pattern below which it is short."""
-AIMED_WEIGHT = 0.95
+AIMED_WEIGHT = 0.975
 """Of the evidence that stands on the deadline; the rest stays for effects that take thousands of units."""
 DEADLINE_UNITS = 250
-_OVER = 1.02  # of the sum wanted is aimed at: it is then reached before the last unit where the effect is large
+_OVER = 1.1  # times the sum wanted is aimed at: it is then reached before the last unit where the effect is large
 _STAKE = 0.95  # the most of its wealth that a bet may lose on one unit
 _WIDEST = 0.5  # effects beyond 50 points are not asked about: smaller bets would be needed for that
 _PULL = (
     12.0  # units' worth of the wider average in each expectation: with 4, chance that is learnt costs 5 points of power
 )
+_PULLS = 2.0, _PULL, _PULL  # of the levels of an expectation, widest first
+# Where failures before all lessons told: lessons lift commands by some 5 points more or less than all, .23 / .05 ** 2.
+_PULLS_KNOWN = 12.0, 100.0, 100.0
+_NEWEST = 0.04  # of a unit in the variance that is expected of those to come
+_LEAST = 0.02  # no success is expected more surely than that: a bet is sized by its variance
 
 
 class Met(NamedTuple):
     """One unit, in the order of its exposure: what the coin did, what came of it, and what was known before: `pattern`
-    and `head` (the command that it is about)."""
+    and `head` (the command that it is about), and `expected`, the success that failures of that command had without
+    lessons (None: nobody knew)."""
 
     share: float
     shown: bool
     ok: bool
     pattern: str = ""
     head: str = ""
+    expected: float | None = None
+
+
+def expectations(ended: Mapping[str, tuple[int, int]]) -> dict[str, float]:
+    """The success to expect of each command's failures, and of any ("") other's: of (how many there were, how many were
+    overcome) while nobody was told anything. Empty where there were none."""
+    met, overcome = (sum(counts) for counts in zip(*ended.values(), strict=True)) if ended else (0, 0)
+    if not met:
+        return {}
+    usual = (overcome + 1.0) / (met + 2.0)
+    return {"": usual} | {head: (ok + _PULL * usual) / (n + _PULL) for head, (n, ok) in ended.items()}
 
 
 class Expected:
-    """Expects a unit's success from those before it."""
+    """Expects a unit's success from what was known of it, and from what those before it gained upon that."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, ...], list[float]] = {}
+        self._gained: dict[tuple[bool | str, ...], list[float]] = {}
 
     def of(self, unit: Met) -> float:
-        ok, n = self._counts.get((), (0.0, 0.0))
-        expected = (ok + 1.0) / (n + 2.0)
-        for key in ((unit.head,), (unit.head, unit.pattern)):
-            ok, n = self._counts.get(key, (0.0, 0.0))
-            expected = (ok + _PULL * expected) / (n + _PULL)
-        return expected
+        gain = 0.0
+        for key, pull in zip(_levels(unit), _PULLS if unit.expected is None else _PULLS_KNOWN, strict=True):
+            gained, n = self._gained.get(key, (0.0, 0.0))
+            gain = (gained + pull * gain) / (n + pull)
+        return min(max(_known(unit) + gain, _LEAST), 1 - _LEAST)
 
     def add(self, unit: Met) -> None:
-        for key in ((), (unit.head,), (unit.head, unit.pattern)):
-            counts = self._counts.setdefault(key, [0.0, 0.0])
-            counts[0] += unit.ok
-            counts[1] += 1
+        for key in _levels(unit):
+            held = self._gained.setdefault(key, [0.0, 0.0])
+            held[0] += unit.ok - _known(unit)
+            held[1] += 1
+
+
+def _levels(unit: Met) -> tuple[tuple[bool | str, ...], ...]:
+    """The wider averages that a unit's expectation is drawn to, widest first."""
+    told = unit.expected is not None
+    return (told,), (told, unit.head), (told, unit.head, unit.pattern)
+
+
+def _known(unit: Met) -> float:
+    return 0.5 if unit.expected is None else unit.expected
 
 
 class DeadlineBet:
@@ -83,6 +110,7 @@ class DeadlineBet:
         self._sign = 1.0 if better else -1.0
         self._left = units
         self._wealth = 1.0
+        self._variance = 0.0  # of a success, as expected of the units to come
         self._expected = Expected()
         self._placed: list[tuple[float, float, float]] = []  # (k, gain, pi (1 - pi)) of each bet
 
@@ -97,7 +125,10 @@ class DeadlineBet:
     def _place(self, unit: Met, expected: float) -> None:
         spread = unit.share * (1 - unit.share)
         gains = [self._sign * (arm - unit.share) * (ok - expected) for arm in (0, 1) for ok in (0, 1)]
-        size = self._size(spread * expected * (1 - expected))
+        # What is left is units like those before, whatever this one is: equal log-odds want equal stakes.
+        newest = max(_NEWEST, 1 / (len(self._placed) + 1))
+        self._variance += newest * (expected * (1 - expected) - self._variance)
+        size = self._size(spread * self._variance)
         size = min(size, _STAKE / (_WIDEST * spread - min(gains)))
         gain = self._sign * (unit.shown - unit.share) * (unit.ok - expected)
         self._placed.append((size, gain, spread))

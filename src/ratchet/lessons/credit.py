@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import intent
 from ratchet.failures.programs import is_shell
 from ratchet.gate.deadline import Met
@@ -97,6 +98,32 @@ def _settle_unit(
             if verdict is not None and row.get("arm") == "new":
                 _score(store, text_in(row, "trial"), won=verdict)
     return verdict
+
+
+def endings(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
+    """Count how a session's failures ended that nobody was told a lesson of, by the command that they are about: how
+    many there were, the first of each signature, and how many were overcome, by the rule of cures. Pure."""
+    calls = [row for row in rows if isinstance(row.get("step"), dict)]
+    found: dict[str, tuple[int, int]] = {}
+    seen = {""}
+    for place, row in enumerate(calls):
+        signature = "" if row.get("ok") else _signature_of(row)
+        if signature in seen or text_in(row.get("failure"), "kind") in EXCUSED:
+            continue
+        seen.add(signature)
+        head = " ".join(_step_of(row)[:2])
+        met, overcome = found.get(head, (0, 0))
+
+        def recurs(each: Row, own: str = signature) -> bool:
+            return not each.get("ok") and _signature_of(each) == own
+
+        found[head] = met + 1, overcome + _achieved(calls, place, (), recurs)
+    return found
+
+
+def is_untold(store: Store, session: str) -> bool:
+    """Tell whether no coin fell for a session."""
+    return not store.find("exposures", {**_LESSONS, "session": session}, limit=1).rows
 
 
 def _before(steps: Sequence[StepKey]) -> Row:
@@ -290,7 +317,7 @@ def known(store: Store) -> Known:
 
 def _unit(rows: list[Row], prevented: dict[tuple[str, str], Row]) -> Unit:
     first, group = rows[0], group_of(rows[0])
-    share = number_in(first, "share")
+    share, expected = number_in(first, "share"), first.get("expected")
     before = prevented.get((text_in(first, "session"), text_in(first, "pattern"))) if group == CURE else None
     if before is not None and number_in(before, "at") <= number_in(first, "at"):
         share = 1.0 if before.get("arm") == "new" else 0.0
@@ -300,6 +327,7 @@ def _unit(rows: list[Row], prevented: dict[tuple[str, str], Row]) -> Unit:
         ok=bool(first.get("ok")),
         pattern=text_in(first, "pattern"),
         head=text_in(first, "head"),
+        expected=expected if isinstance(expected, float) else None,
     )
     return Unit(group=group, met=met, lessons=tuple(text_in(row, "trial") for row in rows))
 

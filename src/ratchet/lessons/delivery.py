@@ -37,7 +37,15 @@ def obeyed(
         if lesson is None:
             continue
         show, share = exposure.toss(str(home), session, exposure.pattern_of(lesson))
-        row = exposure.row_of(lesson, session, shown=show, share=share, channel=channel, at=now)
+        row = exposure.row_of(
+            lesson,
+            session,
+            shown=show,
+            share=share,
+            expected=exposure.expected(str(home), lesson),
+            channel=channel,
+            at=now,
+        )
         if append({"r": "exposure", **row}) and show:
             shown.append(lesson_id)
     return shown
@@ -108,6 +116,7 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
             str(home),
             active=whole_in(active[0], "count:*") if active else 0,
             withheld=withheld,
+            expected=deadline.expectations(_endings(store)),
             effects={"": usual[0] if usual else 0.0, **measured},
             aims=_aims(known, withheld) if withheld >= withheld_share else {},  # once it is proven, few go without
         )
@@ -115,6 +124,12 @@ def publish(store: Store, home: Path, *, withheld_share: float, proven_withheld_
     except OSError as error:
         log.warning("hooks go on with what they were told before: %s cannot be written (%s)", home, error.strerror)
     return withheld
+
+
+def _endings(store: Store) -> dict[str, tuple[int, int]]:
+    """Sum up how failures ended of which nobody was told a lesson, by command."""
+    rows = store.sum_by("endings", ("head",), ("met", "overcome"))
+    return {text_in(row, "head"): (whole_in(row, "met"), whole_in(row, "overcome")) for row in rows}
 
 
 def _aims(known: credit.Known, share: float) -> dict[str, float]:

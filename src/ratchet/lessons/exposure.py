@@ -1,6 +1,7 @@
-"""Decide who is shown a lesson: one coin per (root session, pattern), obeyed by every channel, and what is written
-about it. What a channel can do is of two kinds: told before the step (prevention), or in the turn that failed (cure).
-A unit is a (root session, pattern) in one of them, since each is judged by a question of its own.
+"""Decide who is shown a lesson, in one file since hook processes import it: one coin per (root session, pattern),
+obeyed by every channel, and what is written about it. What a channel can do is of two kinds: told before the step
+(prevention), or in the turn that failed (cure). A unit is a (root session, pattern) in one of them, since each is
+judged by a question of its own.
 
 The coin needs no coordination: it hashes the home's salt with session and pattern. Only the shares have to stick, since
 they change with what is known; so a session keeps those of its first toss, in a file of a few bytes. Lean: hook
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_WITHHELD = 0.20
 _STATE = "lessons.state"
 _EFFECTS = "lessons.effects"
+_EXPECTED = "lessons.expected"
 _AIMS = "lessons.aims"
 _SALT = "salt"
 PREVENTION = "prevention"
@@ -55,30 +57,58 @@ def published(home: str) -> Published:
 
 
 def publish(
-    home: str, *, active: int, withheld: float, effects: dict[str, float], aims: dict[str, float] | None = None
+    home: str,
+    *,
+    active: int,
+    withheld: float,
+    effects: dict[str, float],
+    aims: dict[str, float] | None = None,
+    expected: dict[str, float] | None = None,
 ) -> None:
     """Tell the hooks, each file atomically. `effects`: lesson id -> effect against control, "" -> the usual one.
-    `aims`: pattern -> the share of its units that are withheld, where that is another than `withheld`.
+    `aims`: pattern -> the share of its units that are withheld, where that is another than `withheld`. `expected`:
+    command -> the success of its failures without lessons, "" -> of all others.
 
     Raises OSError.
     """
     from ratchet import files
 
     folder = hook_folder(home)
-    said = "".join(f"{effect:.4f} {lesson_id}\n" for lesson_id, effect in sorted(effects.items()))
-    aimed = "".join(f"{1.0 - share!r} {pattern}\n" for pattern, share in sorted((aims or {}).items()))
+    aimed = _written({pattern: 1.0 - share for pattern, share in (aims or {}).items()})
     mark = ids.hex_of(aimed)[:12] if aimed else ""
     if mark:
         os.makedirs(os.path.join(folder, "aims"), mode=0o700, exist_ok=True)
         files.replace(os.path.join(folder, "aims", mark), aimed.encode(), mode=0o600)
-    for name, text in ((_EFFECTS, said), (_AIMS, mark), (_STATE, f"active {active}\nwithheld {withheld!r}\n")):
+    texts = {
+        _EFFECTS: _written({lesson_id: round(effect, 4) for lesson_id, effect in effects.items()}),
+        _EXPECTED: _written({head: round(success, 4) for head, success in (expected or {}).items()}),
+        _AIMS: mark,
+        _STATE: f"active {active}\nwithheld {withheld!r}\n",
+    }
+    for name, text in texts.items():
         files.replace(os.path.join(folder, name), text.encode(), mode=0o600)
 
 
 def published_effects(home: str) -> dict[str, float]:
     """Lesson id -> measured effect ("": that of all others); a lost file only costs the order of what is offered."""
+    return _numbers(home, _EFFECTS)
+
+
+def expected(home: str, lesson: Row) -> float | None:
+    """The success that failures of a lesson's command had without lessons, None where nothing is known: to be written
+    down with the coin, so that what comes later cannot choose it."""
+    known = _numbers(home, _EXPECTED)
+    return known.get(f"{lesson.get('tool') or ''} {lesson.get('head') or ''}", known.get(""))
+
+
+def _written(numbers: dict[str, float]) -> str:
+    return "".join(f"{number!r} {name}\n" for name, number in sorted(numbers.items()))
+
+
+def _numbers(home: str, *path: str) -> dict[str, float]:
+    """Name -> number, as `publish` wrote them; a lost file only costs what it would have sharpened."""
     try:
-        lines = small_text(os.path.join(home, "hook", _EFFECTS), 1_000_000).split("\n")
+        lines = small_text(os.path.join(home, "hook", *path), 1_000_000).split("\n")
         return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
     except (OSError, ValueError):
         return {}
@@ -143,7 +173,7 @@ def shown_share(home: str, session: str, pattern: str = "") -> float:
     Raises OSError.
     """
     share, aims = _shares_of(home, session)
-    return _aimed(home, aims).get(pattern, share) if aims else share
+    return _numbers(home, "aims", aims).get(pattern, share) if aims else share
 
 
 def _shares_of(home: str, session: str) -> tuple[float, str]:
@@ -167,15 +197,6 @@ def _aims_in_force(home: str) -> str:
         return small_text(os.path.join(home, "hook", _AIMS))
     except OSError:
         return ""
-
-
-def _aimed(home: str, name: str) -> dict[str, float]:
-    """Pattern -> its share; a lost file only costs the aim: the share of its session holds then."""
-    try:
-        lines = small_text(os.path.join(home, "hook", "aims", name), 1_000_000).split("\n")
-        return {line.partition(" ")[2]: float(line.partition(" ")[0]) for line in lines if line}
-    except (OSError, ValueError):
-        return {}
 
 
 def forget_sessions(home: str, *, older_than_s: float = 30 * 86_400) -> None:
@@ -213,7 +234,17 @@ def toss(home: str, session: str, pattern: str) -> tuple[bool, float]:
     return ids.toss(salt_of(home), session, pattern, share=share), share
 
 
-def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str, at: float, trigger: str = "") -> Row:
+def row_of(
+    lesson: Row,
+    session: str,
+    *,
+    shown: bool,
+    share: float,
+    channel: str,
+    at: float,
+    trigger: str = "",
+    expected: float | None = None,
+) -> Row:
     """The Exposure as it is journalled, before the arm acts. `trigger` is the outcome whose failure asked."""
     pattern = pattern_of(lesson)
     row: Row = {
@@ -231,7 +262,10 @@ def row_of(lesson: Row, session: str, *, shown: bool, share: float, channel: str
         row["trigger"] = trigger
     if shown:
         row["tokens"] = tokens_of(lesson)
-    row["unit"] = unit_of(session, pattern, group_of(row))
+    group = group_of(row)
+    row["unit"] = unit_of(session, pattern, group)
+    if group == CURE and expected is not None:
+        row["expected"] = expected
     return row
 
 

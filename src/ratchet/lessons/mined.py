@@ -14,6 +14,7 @@ from typing import cast
 
 from ratchet.failures.patterns.ruled import named_by
 from ratchet.failures.signature import sign, template_of
+from ratchet.lessons import credit
 from ratchet.lessons.citing import cited
 from ratchet.lessons.generic import recount_generic
 from ratchet.lessons.imports import OPENED, recount_imports, recount_paths
@@ -118,6 +119,12 @@ def _keep_facts(store: Store, session: str, project: str, found: Iterable[Fact],
     if rows:
         since = min(number_in(row, "started_at") for row in rows)  # what is older was forgotten as an outcome
         replace_facts(store, session, kept, since_hour=int(since // HOUR_S))
+        store.delete("endings", {"session": session})
+        ended = credit.endings(rows) if credit.is_untold(store, session) else {}
+        store.add(
+            "endings",
+            [{"session": session, "head": head, "met": n, "overcome": ok} for head, (n, ok) in ended.items()],
+        )
 
 
 def _kept(row: Row) -> tuple[Json, ...]:

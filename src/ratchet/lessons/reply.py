@@ -166,7 +166,14 @@ def _obeyed(
     for lesson in lessons:
         show, share = exposure.toss(home, session, exposure.pattern_of(lesson))
         row = exposure.row_of(
-            lesson, session, shown=show, share=share, channel=channel, at=time.time(), trigger=trigger
+            lesson,
+            session,
+            shown=show,
+            share=share,
+            expected=exposure.expected(home, lesson),
+            channel=channel,
+            at=time.time(),
+            trigger=trigger,
         )
         if append({"r": "exposure", **row}) and show:
             shown.append(lesson)

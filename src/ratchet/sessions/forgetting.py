@@ -45,6 +45,7 @@ _TABLES = (
     "moves",
     "resolutions",
     "habits",
+    "endings",
     "facts",
     "spending",
     "exposures",

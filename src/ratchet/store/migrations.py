@@ -42,7 +42,8 @@ def _read_anew(connection: sqlite3.Connection) -> None:
 
 
 def _count_facts(connection: sqlite3.Connection) -> None:
-    """Version 8: the facts of sessions are counted from what is there when they are mined again."""
+    """Version 8: the facts of sessions are counted from what is there when they are mined again; version 25: how their
+    failures ended, too."""
     connection.execute("UPDATE sessions SET pending = 1")
 
 
@@ -139,6 +140,7 @@ PLAN: Mapping[int, Step] = {
     22: _count_steps,
     23: _cut_anew,
     24: _sum_up,
+    25: _count_facts,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

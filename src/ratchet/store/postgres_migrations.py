@@ -32,7 +32,7 @@ def _read_anew(connection: Connection) -> None:
 
 
 def _count_facts(connection: Connection) -> None:
-    """Version 8: count the facts of sessions when they are mined again."""
+    """Version 8: count the facts of sessions when they are mined again; version 25: how failures ended, too."""
     connection.execute("UPDATE sessions SET pending = 1")
 
 
@@ -122,5 +122,6 @@ PLAN: Mapping[int, Step] = {
     22: _count_steps,
     23: _cut_anew,
     24: _sum_up,
+    25: _count_facts,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ratchet.errors import UsageError
 from ratchet.store.declaring import Column, Index, Table, boolean, copy, counters, integer, real, required, text
 from ratchet.store.derived import template_terms_of, terms_of, words_of
-from ratchet.store.sum_tables import SUM_TABLES
+from ratchet.store.sum_tables import ENDINGS, SUM_TABLES
 
-VERSION = 24
+VERSION = 25
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
@@ -246,7 +246,7 @@ _TABLES = (
         clustered=True,
         body=False,
     ),
-    *SUM_TABLES,
+    *(*SUM_TABLES, ENDINGS),
     Table(
         name="lessons",
         key=("id",),

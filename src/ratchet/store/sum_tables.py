@@ -7,6 +7,16 @@ from __future__ import annotations
 
 from ratchet.store.declaring import Column, Table, counters, integer, text
 
+ENDINGS = Table(
+    # How a session's failures ended of which nobody was told a lesson, by tool and command. A session's rows replace
+    # its former.
+    name="endings",
+    key=("session", "head"),
+    columns=(*text("session", "head"), *counters("int", "met", "overcome")),
+    clustered=True,
+    body=False,
+)
+
 SUM_TABLES = (
     # Tallies over all hours, of each agent and ("") of all, and in how many sessions each signature was met.
     Table(

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.gate.deadline import DEADLINE_UNITS, HARMS_ALPHA, HELPS_ALPHA, DeadlineBet, EffectEvidence, Met, measured
+from ratchet.gate.deadline import (
+    DEADLINE_UNITS,
+    HARMS_ALPHA,
+    HELPS_ALPHA,
+    DeadlineBet,
+    EffectEvidence,
+    Expected,
+    Met,
+    expectations,
+    measured,
+)
 
 units = st.lists(
     st.builds(
@@ -18,6 +28,7 @@ units = st.lists(
         st.booleans(),
         st.sampled_from(["p", "q"]),
         st.sampled_from(["git push", "go test"]),
+        st.sampled_from([None, 0.2, 0.9]),
     ),
     max_size=40,
 )
@@ -43,9 +54,14 @@ def found_at(run: list[Met], *, better: bool = True) -> int | None:
 
 
 @pytest.mark.parametrize("better", [True, False])
-@given(known=units, rate=st.floats(0.0, 1.0), share=st.sampled_from([0.1, 0.5, 0.8]))
+@given(
+    known=units,
+    rate=st.floats(0.0, 1.0),
+    share=st.sampled_from([0.1, 0.5, 0.8]),
+    told=st.none() | st.floats(0.0, 1.0),
+)
 def test_one_more_unit_multiplies_the_evidence_by_one_on_average(
-    better: bool, known: list[Met], rate: float, share: float
+    better: bool, known: list[Met], rate: float, share: float, told: float | None
 ) -> None:
     def value(more: list[Met]) -> float:
         bet = DeadlineBet(alpha=0.05, better=better)
@@ -54,7 +70,7 @@ def test_one_more_unit_multiplies_the_evidence_by_one_on_average(
         return bet.e_value()
 
     expected = sum(
-        (share if arm else 1 - share) * (rate if ok else 1 - rate) * value([Met(share, arm, ok)])
+        (share if arm else 1 - share) * (rate if ok else 1 - rate) * value([Met(share, arm, ok, expected=told)])
         for arm in (True, False)
         for ok in (True, False)
     )
@@ -110,3 +126,36 @@ def test_what_is_known_before_the_coin_falls_sharpens_the_answer() -> None:
         return bet.e_value() >= 1 / HELPS_ALPHA
 
     assert sum(run(seed, True) for seed in range(60)) > 1.5 * sum(run(seed, False) for seed in range(60))
+
+
+def test_what_failures_before_all_lessons_came_to_sharpens_the_first_answers() -> None:
+    """The same units of many commands, few of each: nothing is learnt of one while they are met."""
+
+    def run(seed: int, told: bool) -> bool:
+        chance, bet = random.Random(seed), DeadlineBet(alpha=HELPS_ALPHA)
+        for number in range(160):
+            easy, arm = chance.random() < 0.5, chance.random() < 0.5
+            rate = 0.85 if easy else 0.05
+            ok = chance.random() < rate + (0.12 if arm else 0.0)
+            bet.update(Met(0.5, arm, ok, head=str(number), expected=rate if told else None))
+        return bet.e_value() >= 1 / HELPS_ALPHA
+
+    assert sum(run(seed, True) for seed in range(60)) > 1.5 * sum(run(seed, False) for seed in range(60))
+
+
+def test_a_command_that_was_seldom_met_is_expected_to_be_like_all() -> None:
+    known = expectations({"git push": (400, 40), "go test": (1, 0), "make": (199, 160)})
+    assert known["git push"] == pytest.approx(0.1, abs=0.01)
+    assert known["make"] == pytest.approx(0.8, abs=0.03)
+    assert known["go test"] == pytest.approx(known[""], abs=0.03)
+    assert expectations({}) == {}
+
+
+def test_units_gain_upon_what_was_known_of_them() -> None:
+    expected = Expected()
+    for _ in range(200):
+        for rate, oks in ((0.2, (True, False)), (0.6, (True, True, True, True, False))):  # .5 and .8 of them
+            for ok in oks:
+                expected.add(Met(0.5, True, ok, head=str(rate), expected=rate))
+    assert expected.of(Met(0.5, True, True, head="0.2", expected=0.2)) == pytest.approx(0.5, abs=0.02)
+    assert expected.of(Met(0.5, True, True, head="0.6", expected=0.6)) == pytest.approx(0.8, abs=0.02)

@@ -14,6 +14,7 @@ from ratchet.improving.report import report
 from ratchet.lessons import credit, exposure
 from ratchet.lessons import delivery as deliver
 from ratchet.lessons.effect import lesson_effect
+from ratchet.lessons.mined import mine_session
 from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.testing.stores import open_store
@@ -462,3 +463,55 @@ def test_an_arm_is_short_beside_the_other_one() -> None:
     arms = [(9, 0), (10, 0), (12, 7), (30, 9), (30, 10), (0, 12), (7, 12)]
     assert [aimed_share(*each, share=0.2) for each in arms] == [None, 0.5, None, 0.5, None, 0.1, None]
     assert aimed_share(100, 0, share=0.0) is None
+
+
+# --- what was known before ------------------------------------------------------------------------------------------
+
+
+def test_failures_before_there_were_lessons_are_counted_by_how_they_ended() -> None:
+    again: Row = {"failure": {"message": "y", "signature": "v1:other"}}
+    denied: Row = {"failure": {"message": "z", "signature": "v1:denied", "kind": "user_denied"}}
+    rows = [
+        call(1, ok=False),
+        call(2),
+        call(3, ok=False),  # the same failure once more: a session tells of it once
+        {**call(4, ok=False), **again},
+        *(other(number) for number in range(5, 15)),
+        {**call(20, ok=False), **denied},
+        {**call(21, ok=False, step=("Edit", "edit", "/f")), **again},
+    ]
+    assert credit.endings(rows) == {"Bash git push": (2, 1)}
+    assert credit.endings([call(1)]) == {}
+
+
+def test_what_is_expected_of_a_failure_is_written_down_with_its_coin(store: Store, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    lesson: Row = {"id": "l-1", "pattern": "p-1", "tool": "Bash", "head": "git push"}
+
+    def met(channel: str) -> Row:
+        expected = exposure.expected(str(home), lesson)
+        return exposure.row_of(
+            lesson, "s", shown=True, share=0.5, channel=channel, at=1e5, trigger="", expected=expected
+        )
+
+    assert "expected" not in met("failure")
+    for number in range(100):  # one in four is overcome
+        rows = [call(1, ok=False), call(2, ok=number % 4 == 0)]
+        rows = [{**row, "id": f"{number}-{row['id']}", "session": f"s{number}"} for row in rows]
+        store.insert_new("outcomes", rows)
+        mine_session(store, f"s{number}", now=1.0)
+    deliver.publish(store, home, withheld_share=0.2, proven_withheld_share=0.05)
+    assert met("failure")["expected"] == pytest.approx(0.25, abs=0.03)
+    assert "expected" not in met("session_start")  # of whether it comes at all, their ends tell nothing
+    store.insert_new("exposures", [{**met("failure"), "settled": True, "ok": True}])
+    (unit,) = credit.known(store).of(exposure.CURE)
+    assert unit.expected == met("failure")["expected"]
+
+
+def test_a_session_that_met_a_coin_says_nothing_of_what_was_before(store: Store) -> None:
+    store.insert_new("outcomes", [call(1, ok=False), call(2)])
+    mine_session(store, SESSION, now=1.0)
+    assert store.sum_by("endings", (), ("met", "overcome")) == [{"met": 1, "overcome": 1}]
+    store.insert_new("exposures", [shown(1.5, trigger="o-1")])
+    mine_session(store, SESSION, now=2.0)
+    assert store.find("endings", {}).rows == []
