@@ -96,6 +96,15 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost(executor: Execu
     assert sum(ended.values()) - len(ended) <= killed
 
 
+def test_workers_that_die_of_the_first_job_they_are_given_are_replaced(
+    executor: Executor, job: Job, tmp_path: Path
+) -> None:
+    measure = _Deadly(str(tmp_path), SyntheticMeasure())
+    jobs = [replace(each, run="ev3", id=f"d{each.seed}") for each in many(job, 4)]
+    futures = [executor.submit(measure, each) for each in jobs]
+    assert sorted(future.result(timeout=240).seed for future in futures) == list(range(4))
+
+
 def test_an_evaluation_is_ended_by_its_id_wherever_it_runs(executor: Executor, job: Job) -> None:
     one = replace(job, id="long")
     future = executor.submit(SyntheticMeasure(seconds=120), one)
@@ -157,6 +166,20 @@ class _Noting:
         with Path(self._place).open("a") as file:
             file.write(f"{os.getpid()} {job.id}\n")
         return made
+
+
+class _Deadly:
+    """Kills the process of the first try of each job."""
+
+    def __init__(self, folder: str, measure: SyntheticMeasure) -> None:
+        self._folder, self._measure = folder, measure
+
+    def __call__(self, job: Job, /) -> Evaluation:
+        tried = Path(self._folder, f"{job.id}.tried")
+        if not tried.exists():
+            tried.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self._measure(job)
 
 
 class _At:
