@@ -98,12 +98,17 @@ def test_what_lies_above_the_project_and_may_not_be_read_is_no_obstacle(tmp_path
         assert searched(Landlock(), folder).problem == "no test could be run"
 
 
-def test_an_exact_repeat_is_fixed_at_candidate_1(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_exact_repeat_is_fixed_at_candidate_1_where_it_stands_now(sandbox: Sandbox, tmp_path: Path) -> None:
     first = searched(sandbox, tasks.task("title_case").lay_out(tmp_path / "one"))
     held = Memo(solver="repair", signature="v1:s", kind="test_failure", task="t", note=note_of(first.patches[0]))
-    again = searched(sandbox, tasks.task("title_case").lay_out(tmp_path / "two"), memos=[held], signature="v1:s")
+    folder = tasks.task("title_case").lay_out(tmp_path / "two")
+    [(path, content)] = files_of(first.patches[0]).items()
+    (folder / path).write_bytes(b"# moved\n" + (folder / path).read_bytes())
+    again = searched(sandbox, folder, memos=[held], signature="v1:s")
     assert (again.found_at, again.tried) == (1, 1)
-    assert files_of(again.patches[0]) == files_of(first.patches[0])
+    assert files_of(again.patches[0]) == {path: b"# moved\n" + content}
+    [old], [new] = (found.patches[0]["marks"] for found in (first, again))  # type: ignore[str-unpack, misc]
+    assert int(new["line"]) == int(old["line"]) + 1  # type: ignore[index, call-overload, arg-type]
 
 
 def test_the_same_seed_finds_the_same(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from .marks import alike, is_same
+from .marks import alike, is_same, mark
 from .program import Program
 from .templates import edits
 
 
-def repeated(marks: Sequence[Mapping[str, str]], sources: Sequence[str], root: str) -> dict[str, bytes]:
-    """The files after these edits; empty where one of them has no place here."""
+def repeated(
+    marks: Sequence[Mapping[str, str]], sources: Sequence[str], root: str
+) -> tuple[dict[str, bytes], tuple[Mapping[str, str], ...]]:
+    """The files after these edits, and the edits where they are now; both empty where one of them has no place here."""
     files: dict[str, bytes] = {}
+    made: list[Mapping[str, str]] = []
     for each in marks:
         for path in alike(sources, each["path"], root):
             try:
@@ -23,10 +26,11 @@ def repeated(marks: Sequence[Mapping[str, str]], sources: Sequence[str], root: s
             if found:
                 best = min(found, key=lambda edit: abs(edit.start - int(each.get("start") or 0)))
                 files[path] = program.encoded((best,))
+                made.append(mark(best))
                 break
         else:
-            return {}
-    return files
+            return {}, ()
+    return files, tuple(made)
 
 
 def _content(path: str) -> bytes:

@@ -471,10 +471,10 @@ class RepairSearch:
 
     def _from_memory(self) -> bool:
         """Try the edits that fixed this very failure before; True if one does again."""
-        for marks in self._wanted.exact:
+        for known in self._wanted.exact:
             if self.tried >= self._until:
                 return False
-            files = repeated(marks, sorted(self._server.sources), self._root)
+            files, marks = repeated(known, sorted(self._server.sources), self._root)
             if not files:
                 continue
             report = self._run(files)
