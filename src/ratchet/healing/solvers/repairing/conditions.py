@@ -136,7 +136,7 @@ def guard(p: Program, node: ast.AST) -> Iterator[Piece]:
     """Guard what a condition takes for granted: `a.b` wants an `a`, `a[0]` an `a` that is not empty."""
     for each in conditions_of(node):
         if not isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
-            text, part = p.seg(each), _as_part(p, each)
+            text, part = p.seg(each), as_part(p, each)
             for held in _taken_apart(p, each):
                 yield *p.span(each), f"{held} is None or {text}", 1.0
                 yield *p.span(each), f"not {held} or {text}", 1.0
@@ -149,7 +149,7 @@ def extension(p: Program, node: ast.AST) -> Iterator[Piece]:
     for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
-        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        end, text, part = p.span(each), p.seg(each), as_part(p, each)
         for name in p.locals_of(each):
             yield *end, f"{text} or not {name}", 1.0
             yield *end, f"{part} and {name}", 1.0
@@ -163,7 +163,7 @@ def extreme(p: Program, node: ast.AST) -> Iterator[Piece]:
     for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
-        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        end, text, part = p.span(each), p.seg(each), as_part(p, each)
         for name in p.locals_of(each):
             types = set(p.types_of(each, name))
             if not types or "NoneType" in types:
@@ -181,7 +181,7 @@ def relation(p: Program, node: ast.AST) -> Iterator[Piece]:
     for each in conditions_of(node):
         if isinstance(each, ast.IfExp | ast.Lambda | ast.NamedExpr):
             continue
-        end, text, part = p.span(each), p.seg(each), _as_part(p, each)
+        end, text, part = p.span(each), p.seg(each), as_part(p, each)
         names = p.locals_of(each)[:10]
         for one in names:
             held = set(p.types_of(each, one))
@@ -198,11 +198,13 @@ def relation(p: Program, node: ast.AST) -> Iterator[Piece]:
                 if not held or not kinds or held & kinds:
                     yield *end, f"{part} and {one} != {other}", 0.5
                     yield *end, f"{text} or {one} == {other}", 0.5
+                    yield *end, f"{text} or {one} is {other}", 0.2
                     yield *end, f"{part} and {one} < {other}", 0.4
                     yield *end, f"{text} or {one} < {other}", 0.4
 
 
-def _as_part(p: Program, node: ast.expr) -> str:
+def as_part(p: Program, node: ast.expr) -> str:
+    """Its source, to stand before `and`."""
     text = p.seg(node)
     return f"({text})" if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else text
 

@@ -12,7 +12,7 @@ _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRais
 _COMPARING = frozenset({"assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual",
                         "assertIs", "eq_"})  # fmt: skip
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_LONGEST = 400
+_LONGEST, _SHORT, _ROWS = 400, 40, 12
 _PLAIN = re.compile(r"[\w\s,:;'\"()\[\]{}<>=!/%@#&*+-]*")
 
 
@@ -26,6 +26,8 @@ class TestsExpect:
     """Values that are text, as they are."""
     fields: tuple[str, ...] = ()
     """Keys of mappings and names of arguments in the tests' files that have a value other than a text."""
+    given: tuple[str, ...] = ()
+    """Short texts and numbers anywhere in the tests, as source."""
 
 
 def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
@@ -33,18 +35,22 @@ def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
     raised: dict[tuple[str, str], None] = {}
     values: dict[str, None] = {}
     texts: dict[str, None] = {}
+    said: dict[str, None] = {}
     trees: dict[str, ast.Module | None] = {}
     for function in _functions(failing, root, trees):
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and _name(node.func) in _RAISING and node.args:
                 raised.setdefault((ast.unparse(node.args[0]), _message(node)))
-            for value in _compared(node):
+            if isinstance(node, ast.Constant) and type(node.value) in (str, int, float):
+                said.setdefault(ast.unparse(node))
+            for value in (*_compared(node), *_rows_end(node)):
                 if isinstance(value, ast.Constant) and isinstance(value.value, str) and len(value.value) <= _LONGEST:
                     texts.setdefault(value.value)
                 if len(source := ast.unparse(value)) <= _LONGEST and _is_constant(value):
                     values.setdefault(source)
     given = (each for tree in trees.values() if tree is not None for node in ast.walk(tree) for each in _fields(node))
-    return TestsExpect(tuple(raised), tuple(values), tuple(texts), tuple(dict.fromkeys(given)))
+    short = tuple(each for each in said if len(each) <= _SHORT)
+    return TestsExpect(tuple(raised), tuple(values), tuple(texts), tuple(dict.fromkeys(given)), short)
 
 
 def _fields(node: ast.AST) -> Iterator[str]:
@@ -101,6 +107,14 @@ def _compared(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Call) and _name(node.func) in _COMPARING:
         return node.args[:2]
     return []
+
+
+def _rows_end(node: ast.AST) -> list[ast.expr]:
+    """The last values of a parametrised test's rows: what is expected comes last."""
+    rows = node.args[1] if isinstance(node, ast.Call) and _name(node.func) == "parametrize" and node.args[1:] else None
+    held = rows.elts[:_ROWS] if isinstance(rows, ast.List | ast.Tuple) else []
+    inner = (each.args if isinstance(each, ast.Call) else getattr(each, "elts", ()) for each in held)
+    return [each[-1] for each in inner if each]
 
 
 def _is_constant(node: ast.expr) -> bool:

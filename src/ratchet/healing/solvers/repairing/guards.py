@@ -110,6 +110,8 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
         for condition, weight in _conditions(name, types):
             apart = {f"return {name}", *(() if condition in nothing else single)}
             yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in ends if end not in apart)
+    for call in _own_calls(p, function):
+        yield from ((f"if not {call}:\n    {end}", heavy) for end in ends if not end.startswith("raise"))
     yield from ((end, 0.2) for end in ends if end.startswith("raise") and not entry)
 
 
@@ -159,6 +161,14 @@ def _fields_set(p: Program, function: ast.AST) -> list[str]:
     read = (each for each in ast.walk(function) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load))
     mine = (each for each in read if isinstance(each.value, ast.Name) and each.value.id == "self")
     return list(dict.fromkeys(p.seg(each) for each in mine))[:6]
+
+
+def _own_calls(p: Program, function: ast.AST) -> list[str]:
+    """Methods of the same class that want nothing but their object, as they are called."""
+    holder = p.enclosing_class(function)
+    methods = [each for each in holder.body if isinstance(each, FUNCTIONS) and each is not function] if holder else []
+    free = [each for each in methods if not each.decorator_list and _parameters(each) == ["self"]]
+    return [f"self.{each.name}()" for each in free if not each.name.startswith("_")][:6]
 
 
 def _yields(function: ast.AST) -> bool:

@@ -65,6 +65,8 @@ def copied(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield *p.span(node), f"{p.wrapped(node)}.copy()", 1.0
         yield *p.span(node), f"dict({p.seg(node)})", 0.3
         yield *p.span(node), f"list({p.seg(node)})", 0.5
+        if "import copy" in p.text:
+            yield from ((*p.span(node), f"copy.{how}({p.seg(node)})", 0.7) for how in ("copy", "deepcopy"))
 
 
 def _held(p: Program, node: ast.stmt) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from .places import is_docstring
 from .program import Program
 
 _LONGEST = 300
+_MOST = 8
 _ALIKE = 0.5  # of two texts, so that one may be meant by the other
 _ATOM = r"\\.|\[[^\]\n]{1,60}\]"
 
@@ -28,7 +29,7 @@ def pattern_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
     if first is None:
         return
     last = len(source) - len(first[0].lstrip("rRbBuUfF"))
-    for at, to, text, weight in _pieces(source, first.end(), last):
+    for at, to, text, weight in (*_pieces(source, first.end(), last), *_letters(p, source, first.end(), last)):
         yield start + at, start + to, text, weight
 
 
@@ -68,6 +69,30 @@ def _is_pattern(p: Program, node: ast.Constant, source: str) -> bool:
     called = p.seg(parent.func) if isinstance(parent, ast.Call) else ""
     raw = source[:1] in "rR" or source[:2].lower() in ("br", "rb")
     return called.startswith("re.") or (raw and bool(re.search(r"[\\\[(|*+?^$]", source)))
+
+
+def _letters(p: Program, source: str, first: int, last: int) -> Iterator[Piece]:
+    """One more letter in a class of them: one of those in the failing test."""
+    texts = [str(ast.literal_eval(each)) for each in p.expected.given]
+    marks = [*dict.fromkeys(letter for text in texts for letter in text if not letter.isalnum())]
+    for found in re.finditer(r"\[(?:[^\[\]\\\n]|\\.){1,60}\]|\\[wdsWDS]", source[:last]):
+        if found.start() < first or not _is_class(found[0]):
+            continue
+        lacking = [each for each in marks if each.isprintable() and each not in "'\"" and not re.match(found[0], each)]
+        for letter in lacking[:_MOST]:
+            letter = f"\\{letter}" if letter in "-]\\^" else letter
+            if found[0].startswith("["):
+                yield found.end() - 1, found.end() - 1, letter, 1.0
+            else:
+                yield found.start(), found.end(), f"[{found[0]}{letter}]", 0.7
+
+
+def _is_class(source: str) -> bool:
+    try:
+        re.compile(source)
+    except re.error:
+        return False
+    return True
 
 
 def _pieces(source: str, first: int, last: int) -> Iterator[Piece]:

@@ -87,6 +87,8 @@ class Program:
         """Function -> variable -> names of the types that it was seen to hold."""
         self.expected = TestsExpect()
         """What the failing tests expect."""
+        self.crashes: dict[int, str] = {}
+        """Line -> name of the exception that went through it in a failing test."""
 
     def encoded(self, edits: tuple[SourceEdit, ...]) -> bytes:
         return applied(self.text, edits).encode(self.encoding)

@@ -246,6 +246,7 @@ class RepairSearch:
                 except (OSError, SyntaxError, ValueError, RecursionError):
                     return None  # what cannot be read as Python is not what templates can change
                 state.programs[name].expected = self._expected
+                state.programs[name].crashes = state.report.crashes(path)
                 teach(state.programs[name], path, located.trace)
             return state.programs[name]
 

@@ -70,6 +70,11 @@ class RunReport:
         """Nothing was wrong when its time was up: with more, it may pass."""
         return not self.whole and all(self.tests[name].error == UNFINISHED for name in self.failing)
 
+    def crashes(self, path: str) -> dict[int, str]:
+        """Lines of a file that an exception of a failing test went through, with its name."""
+        failed = [test for test in self.tests.values() if not test.passed]
+        return {line: test.error for test in failed for file, line in test.frames if file == path}
+
     @property
     def passing(self) -> frozenset[str]:
         return frozenset(name for name, test in self.tests.items() if test.passed)

@@ -151,6 +151,18 @@ def used(p: Program, node: ast.AST) -> Iterator[Piece]:
             yield start, end, f"{holder}[{name}] = {p.seg(call.args[0])}", 0.2
 
 
+def branches(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """Two branches of a condition change places: where both hold, the other one is meant."""
+    following = node.orelse[0] if isinstance(node, ast.If) and len(node.orelse) == 1 else None
+    if not isinstance(node, ast.If) or not isinstance(following, ast.If) or not _is_elif(p, following):
+        return
+    first, second = (
+        (p.span(each.test)[0], p.line_end(each.body[-1].end_lineno or each.lineno)) for each in (node, following)
+    )
+    one, other = (_closed(p, p.text[start:end]) for start, end in (first, second))
+    yield first[0], second[1], other + p.text[first[1] : second[0]] + one, 1.0
+
+
 def scope(p: Program, node: ast.AST) -> Iterator[Piece]:
     """`nonlocal` or `global` that is missing, a loop's variable bound late, an import that was forgotten."""
     if isinstance(node, FUNCTIONS):

@@ -6,7 +6,21 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from . import calls, conditions, guards, handing, insertions, patterns, statements, terms, texts, values, wrapping
+from . import (
+    borrowing,
+    calls,
+    conditions,
+    guards,
+    handing,
+    insertions,
+    patterns,
+    statements,
+    terms,
+    texts,
+    values,
+    widening,
+    wrapping,
+)
 from .program import FUNCTIONS, Program, SourceEdit, masked
 
 Template = Callable[[Program, ast.AST], Iterator[conditions.Piece]]
@@ -34,6 +48,16 @@ FAMILIES: Mapping[str, Family] = {
     "extension": Family(conditions.extension, "a missing case in a condition"),
     "extreme": Family(conditions.extreme, "a missing edge case in a condition"),
     "relation": Family(conditions.relation, "a missing comparison in a condition"),
+    "joined": Family(borrowing.joined, "a condition that lacks a part"),
+    "borrowed": Family(borrowing.borrowed, "a case that is handled elsewhere, and not here"),
+    "fallback": Family(borrowing.fallback, "a value that is not sought elsewhere"),
+    "called": Family(borrowing.called, "a call that other values get, and not this one"),
+    "handed": Family(borrowing.handed, "an argument that other calls are given"),
+    "conditional": Family(widening.conditional, "a statement that is right only in some cases"),
+    "element": Family(widening.element, "a type or value that is not counted in"),
+    "own": Family(widening.own, "a class that derived ones cannot take the place of"),
+    "foreign": Family(widening.foreign, "an operand of another class"),
+    "attempted": Family(widening.attempted, "an exception that is not handled"),
     "reduction": Family(conditions.reduction, "a condition with a part too many"),
     "replacement": Family(conditions.replacement, "the wrong condition"),
     "off_by_one": Family(values.off_by_one, "a value that is one too high or too low"),
@@ -84,6 +108,7 @@ FAMILIES: Mapping[str, Family] = {
     "repeating": Family(insertions.repeating, "a missing statement"),
     "noting": Family(insertions.noting, "a value that is looked up but never stored"),
     "fields": Family(insertions.fields, "an attribute that is not set"),
+    "branches": Family(statements.branches, "two cases asked in the wrong order"),
     "form": Family(statements.form, "`=` and `+=` mixed up"),
     "yielding": Family(statements.yielding, "`yield` and `return` mixed up"),
     "heading": Family(statements.heading, "the wrong keyword at the head of a statement"),

@@ -30,6 +30,8 @@ def _text_changes(text: str) -> Iterator[Piece]:
     """Changes within the source of one string, by place in it."""
     for found in re.finditer(r"%([mMdjyYHIbB])", text):
         yield found.start(1), found.end(1), _DATE_LETTERS[found[1]], 1.0
+    for found in re.finditer(r"%(s)|(?<=[\w)\]])(?=\})", text):
+        yield (*found.span(1), "r", 0.5) if found[1] else (*found.span(), "!r", 0.5)
     for found in re.finditer(r"\d", text):
         for near in (int(found[0]) + 1, int(found[0]) - 1, 0):
             if 0 <= near <= 9 and str(near) != found[0]:

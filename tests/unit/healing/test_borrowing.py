@@ -1,0 +1,96 @@
+"""Edits that take over what the file or the failing test holds already."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ratchet.healing.solvers.repairing.expecting import expected_of
+from ratchet.healing.solvers.repairing.program import Program, applied
+from ratchet.healing.solvers.repairing.templates import edits
+
+HEAD = "import copy\nfrom a import A, T, h\n\n\n"
+FOREIGN = "        if not isinstance(o, B):\n            return NotImplemented\n"
+RIGHT = f"class B:\n    def __radd__(self, o):\n{FOREIGN}        return o.n\n"
+CASE = "    if not isinstance({0}, A):\n        return None\n"
+
+
+def texts_of(program: Program) -> set[str]:
+    return {applied(program.text, (each,)) for each in edits(program, lambda _lines: True)}
+
+
+@pytest.mark.parametrize(
+    ("beside", "wrong", "right"),
+    [
+        (f"def g(s, o):\n{CASE.format('o')}    return 1\n", "def f(s, x):\n    return x.n\n",
+         f"def f(s, x):\n{CASE.format('x')}    return x.n\n"),
+        ("def g(x):\n    return x.n > 0 and x.m\n", "def f(x):\n    if x.m:\n        return 1\n",
+         "def f(x):\n    if x.m and x.n > 0:\n        return 1\n"),
+        ("def g(s):\n    return T.get(s.k)\n", "def f(s):\n    s.n = s.m\n",
+         "def f(s):\n    s.n = s.m or T.get(s.k)\n"),
+        ("", RIGHT.replace(FOREIGN, ""), RIGHT),
+        ("def g(x):\n    return h(x)\n", "def f(x):\n    return x.n\n", "def f(x):\n    return h(x.n)\n"),
+        ("def g(x):\n    return h(x, deep=x.m)\n", "def f(x):\n    return h(x.n)\n",
+         "def f(x):\n    return h(x.n, deep=x.m)\n"),
+        ("def g(x):\n    return x.m > 1\n", "def f(x):\n    x.set(x.k)\n",
+         "def f(x):\n    if x.m > 1:\n        x.set(x.k)\n"),
+        ("", "class B:\n    def f(self):\n        return B()\n",
+         "class B:\n    def f(self):\n        return type(self)()\n"),
+        ("def g(x):\n    return x if h(x) else 1\n", "def f(x):\n    while x.n == 1:\n        x = x.m\n",
+         "def f(x):\n    while x.n == 1 or not h(x.n):\n        x = x.m\n"),
+        ("", "def f(x):\n    if x.a:\n        g(x)  # one\n    elif x.b:\n        h(x)\n    else:\n        pass\n",
+         "def f(x):\n    if x.b:\n        h(x)\n    elif x.a:\n        g(x)  # one\n    else:\n        pass\n"),
+        ("", "def f(s):\n    return s\n", "def f(s):\n    return copy.copy(s)\n"),
+        ("", "def f(s):\n    return f'{s} {s.n}'\n", "def f(s):\n    return f'{s} {s.n!r}'\n"),
+    ],
+)  # fmt: skip
+def test_what_the_file_holds_elsewhere_is_one_edit_away(beside: str, wrong: str, right: str) -> None:
+    program = Program("p.py", f"{HEAD}{beside}\n\n{wrong}".encode())
+    assert f"{HEAD}{beside}\n\n{right}" in texts_of(program)
+
+
+def test_what_it_takes_over_is_python() -> None:
+    head = f"{HEAD}def g(s, o):\n{CASE.format('o')}    return s.n or o.m[0]\n\n\n"
+    text = f"{head}def f(s, x, o):\n    y = x.n()\n    return y.k\n"
+    found = edits(Program("p.py", text.encode()), lambda _lines: True)
+    taken = [each for each in found if each.family in ("borrowed", "joined", "fallback")]
+    assert len(taken) > 20
+    for each in taken:
+        ast.parse(applied(text, (each,)))
+
+
+def test_what_takes_too_little_in_takes_in_what_the_failing_test_gives() -> None:
+    text = (
+        "import re\n\n\ndef f(x, k):\n    if k in ('a', 'b') or k.startswith('x') or k == 'w':\n"
+        "        return isinstance(x, list)\n    return re.match(r'[a-z]+', k)\n\n\n"
+        "def g(x):\n    y = x.n()\n    return y\n"
+    )
+    program = Program("p.py", text.encode())
+    program.expected = replace(program.expected, given=("'c-d'",), raised=(("ValueError", "no"),))
+    program.types = {"f": {"x": ["tuple"]}}
+    program.crashes = {11: "KeyError"}
+    found = texts_of(program)
+    tried = "    try:\n        y = x.n()\n    except KeyError:\n        {0}\n"
+    for old, new in [
+        ("('a', 'b')", "('a', 'b', 'c-d')"),
+        ("startswith('x')", "startswith(('x', 'c-d'))"),
+        ("k == 'w'", "k in ('w', 'c-d')"),
+        ("isinstance(x, list)", "isinstance(x, (list, tuple))"),
+        ("[a-z]+", r"[a-z\-]+"),
+        ("    y = x.n()\n", tried.format("raise ValueError('no') from None")),
+        ("    y = x.n()\n", tried.format("y = None")),
+    ]:
+        assert text.replace(old, new) in found, new
+
+
+def test_what_a_parametrised_test_expects_comes_last_in_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(
+        "import pytest\n\n\n@pytest.mark.parametrize('a, b', [(1, 'one'), pytest.param(2, ['two']), 3])\n"
+        "def test_a(a, b):\n    assert say(a) == b\n"
+    )
+    said = expected_of(["test_a.py::test_a[1-one]"], str(tmp_path))
+    assert (said.values, said.texts, said.raised) == (("'one'", "['two']"), ("one",), ())
+    assert {"1", "2", "'one'"} <= {*said.given}
