@@ -66,7 +66,8 @@ def test_what_takes_too_little_in_takes_in_what_the_failing_test_gives() -> None
     text = (
         "import re\n\n\ndef f(x, k):\n    if k in ('a', 'b') or k.startswith('x') or k == 'w':\n"
         "        return isinstance(x, list)\n    return re.match(r'[a-z]+', k)\n\n\n"
-        "def g(x):\n    y = x.n()\n    return y\n"
+        "def g(x):\n    y = x.n()\n    return y\n\n\n"
+        "def h(x):\n    try:\n        return int(x)\n    except (KeyError, TypeError):\n        return 0\n"
     )
     program = Program("p.py", text.encode())
     program.expected = replace(program.expected, given=("'c-d'",), raised=(("ValueError", "no"),))
@@ -82,6 +83,8 @@ def test_what_takes_too_little_in_takes_in_what_the_failing_test_gives() -> None
         ("[a-z]+", r"[a-z\-]+"),
         ("    y = x.n()\n", tried.format("raise ValueError('no') from None")),
         ("    y = x.n()\n", tried.format("y = None")),
+        ("int(x)", "int(x.strip('-'))"),
+        ("(KeyError, TypeError)", "(KeyError, TypeError, ValueError)"),
     ]:
         assert text.replace(old, new) in found, new
 

@@ -193,20 +193,24 @@ def scope(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def caught(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Another exception caught or raised."""
+    """Another exception caught or raised: those of the failing test first."""
+    told = {*p.crashes.values(), *(kind.rpartition(".")[2] for kind, _ in p.expected.raised)}
+    names = {**dict.fromkeys(sorted(told), 2.0), **dict.fromkeys(sorted({*_EXCEPTIONS} - told), 1.0)}
     if isinstance(node, ast.ExceptHandler) and node.type is not None:
         start, end = p.span(node.type)
         mine = p.seg(node.type)
-        for name in _EXCEPTIONS:
+        for name, weight in names.items():
             if name not in mine:
-                yield start, end, name, 1.0
+                yield start, end, name, weight
                 if isinstance(node.type, ast.Name | ast.Attribute):
-                    yield start, end, f"({mine}, {name})", 1.0
+                    yield start, end, f"({mine}, {name})", weight
+                elif isinstance(node.type, ast.Tuple):
+                    yield end - 1, end - 1, f", {name}", weight
     elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call | ast.Name):
         named = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        for name in _EXCEPTIONS:
+        for name, weight in names.items():
             if name != p.seg(named):
-                yield *p.span(named), name, 1.0
+                yield *p.span(named), name, weight
 
 
 def _is_elif(p: Program, node: ast.stmt) -> bool:

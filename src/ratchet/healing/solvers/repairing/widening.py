@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .borrowing import asked, read_here
 from .conditions import Piece
-from .places import is_called
+from .places import in_place, is_called, is_value, types_at
 from .program import FUNCTIONS, Program
 
 _MOST = 8  # values of a test
@@ -48,6 +48,20 @@ def foreign(p: Program, node: ast.AST) -> Iterator[Piece]:
             for answer in ("NotImplemented", "False"):
                 head = f"{indent}if not isinstance({given[1]}, {kind}):{p.newline}"
                 yield at, at, f"{head}{indent}    return {answer}{p.newline}", 1.0
+
+
+def trimmed(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A text without what the failing test gives beside letters and digits."""
+    if not isinstance(node, ast.expr) or not is_value(p, node) or isinstance(node, ast.Constant):
+        return
+    if not types_at(p, node) <= {"str"}:
+        return
+    given = (ast.literal_eval(each) for each in p.expected.given)
+    marks = dict.fromkeys(letter for each in given if isinstance(each, str) for letter in each if not letter.isalnum())
+    for mark in [*map(repr, marks)][:_MOST]:
+        for how in ("strip", "lstrip", "rstrip", "removeprefix", "removesuffix"):
+            yield *p.span(node), in_place(p, node, f"{p.wrapped(node)}.{how}({mark})"), 1.0
+        yield *p.span(node), in_place(p, node, f'{p.wrapped(node)}.replace({mark}, "")'), 1.0
 
 
 def own(p: Program, node: ast.AST) -> Iterator[Piece]:
