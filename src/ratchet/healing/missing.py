@@ -20,6 +20,7 @@ from ratchet.sandbox.environments import SETTINGS, VENV_NAMES
 _MODULE = re.compile(r"No module named '?([A-Za-z_]\w*)")
 _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.MULTILINE)
 _FIXTURE = re.compile(r"fixture '(mocker|benchmark|httpx_mock|requests_mock|freezer|faker|snapshot)' not found")
+_PLUGIN = re.compile(r"""(?:^|["'\s])(pytest-[a-z][\w-]*)(?=[<>=~!"'\s,;\[]|$)""", re.MULTILINE | re.IGNORECASE)
 _SUBMODULE = re.compile(r"^[ \t]*path[ \t]*=[ \t]*(\S.*)$", re.MULTILINE)
 _REQUIREMENTS = ("requirements*.txt", "requirements/*.txt", "*requirements.txt")
 _DECLARED = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", *_REQUIREMENTS)
@@ -52,8 +53,12 @@ def missing(verdict: Verdict, project: Path, *, declared: bool = False) -> str:
     if declared:
         return ""
     if found := _OPTION.search(text):
-        word = found[1].lstrip("-").partition("-")[0]
-        return _told(f"the plugin that knows {found[1]}", [(f"pytest-{word}",)], project)
+        lacking = _plugins_lacking(project)
+        named = f"pytest-{found[1].lstrip('-').partition('-')[0]}"
+        plugins = [named] if named in lacking or not lacking else lacking  # what it asks for rather than a guess
+        return _told(
+            f"the plugin that knows {found[1]}", (_requirement(each, project) or (each,) for each in plugins), project
+        )
     if found := _FIXTURE.search(text):
         return _told(f"fixture {found[1]!r}", [(_DISTRIBUTIONS.get(found[1], f"pytest-{found[1]}"),)], project)
     for path in _submodules(project):
@@ -138,6 +143,14 @@ def _requirement(name: str, project: Path) -> tuple[str, ...]:
         "\n".join(_declared(project)), re.IGNORECASE | re.MULTILINE,
     )  # fmt: skip
     return (spelt[1],) if spelt else ()
+
+
+def _plugins_lacking(project: Path) -> list[str]:
+    """Plugins of pytest that the project's files name and its environment does not hold."""
+    named = dict.fromkeys(each.lower() for text in _declared(project) for each in _PLUGIN.findall(text))
+    packages = [each for name in VENV_NAMES for each in (project / name).glob("lib/*/site-packages/*.dist-info")]
+    held = {each.name.partition("-")[0].lower() for each in packages}
+    return [each for each in named if each.replace("-", "_") not in held]
 
 
 def _is_own(name: str, project: Path) -> bool:

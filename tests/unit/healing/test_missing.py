@@ -65,6 +65,16 @@ def test_what_the_project_holds_or_misspells_is_a_fault_of_the_program(project: 
     assert missing(said(output), project) == ""
 
 
+def test_a_plugin_is_named_as_the_project_asks_for_it_rather_than_guessed(project: Path) -> None:
+    held = project / ".venv" / "lib" / "python3" / "site-packages" / "pytest_cov-5.0.dist-info"
+    held.mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").write_text("")
+    asked = '[dependency-groups]\ntest = ["pytest", "pytest-cov", "pytest-xdist>=3"]\n'
+    (project / "pyproject.toml").write_text(f'[project]\nname = "shop"\n\n{asked}')
+    told = missing(said("pytest: error: unrecognized arguments: --numprocesses=auto"), project)
+    assert told.endswith(".venv/bin/python -m pip install --group test"), told
+
+
 def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
     (project / ".gitmodules").write_text(
         '[submodule "cases"]\n\tpath = tests/cases\n\turl = https://example.org/cases\n'

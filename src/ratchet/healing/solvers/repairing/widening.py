@@ -13,6 +13,7 @@ from .places import in_place, is_called, is_value, types_at
 from .program import FUNCTIONS, Program
 
 _MOST = 8  # values of a test
+_RARE = 0.05  # a family of few edits would come first: people ask before rather than after
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise | ast.Delete
 _INSTEAD = ("None", "False", "0", "''", "[]", "{}")
 
@@ -86,7 +87,7 @@ def attempted(p: Program, node: ast.AST) -> Iterator[Piece]:
         for kind in raised:
             for instead, weight in _instead(p, node):
                 handler = f"{indent}except {kind}:{p.newline}{indent}    {instead}{p.newline}"
-                yield start, end, f"{indent}try:{p.newline}{inner}{handler}", weight
+                yield start, end, f"{indent}try:{p.newline}{inner}{handler}", _RARE * weight
 
 
 def conditional(p: Program, node: ast.AST) -> Iterator[Piece]:

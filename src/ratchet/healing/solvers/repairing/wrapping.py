@@ -22,6 +22,7 @@ _FORMS = (
 )  # fmt: skip
 _DISTANCE = 4.0  # how much oftener it is abs() that is missing around a difference
 _CASELESS = 3.0
+_ALONE = 10.0
 _SIZED = {"list", "tuple", "str", "dict", "set", "deque", "bytes", "frozenset", "defaultdict", "Counter"}
 
 
@@ -81,6 +82,8 @@ def dress(p: Program, node: ast.AST) -> Iterator[Piece]:
         written = [each for each in texts if isinstance(each, str) and (each.isupper() or each.islower())]
         forms = {"upper" if each.isupper() else "lower" for each in written}
         yield from ((start, end, f"{held}.{name}()", _CASELESS) for name in sorted(forms))
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and node is parent.right and "tuple" in types:
+        yield start, end, f"({p.seg(node)},)", _ALONE  # one value for a format, which takes it for several
     for form, weight, wanted in _FORMS:
         if types and wanted and not types & set(wanted.split()):
             weight *= 0.1
