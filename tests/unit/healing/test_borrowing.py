@@ -43,6 +43,7 @@ def texts_of(program: Program) -> set[str]:
          "def f(x):\n    while x.n == 1 or not h(x.n):\n        x = x.m\n"),
         ("", "def f(x):\n    if x.a:\n        g(x)  # one\n    elif x.b:\n        h(x)\n    else:\n        pass\n",
          "def f(x):\n    if x.b:\n        h(x)\n    elif x.a:\n        g(x)  # one\n    else:\n        pass\n"),
+        ("", "def f(s):\n    s.n = s['n'] or 1\n", "def f(s):\n    s.n = s['n'] if s['n'] is not None else 1\n"),
         ("", "def f(s):\n    return s\n", "def f(s):\n    return copy.copy(s)\n"),
         ("", "def f(s):\n    return f'{s} {s.n}'\n", "def f(s):\n    return f'{s} {s.n!r}'\n"),
     ],

@@ -28,7 +28,7 @@ def nothing(p: Program, node: ast.AST) -> Iterator[Piece]:
                     yield *p.span(part), f"len({held}) > 0", 0.2
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
         one, other = node.values
-        if isinstance(one, ast.Name | ast.Attribute):
+        if isinstance(one, ast.Name | ast.Attribute | ast.Subscript):
             yield *p.span(node), f"{p.seg(one)} if {p.seg(one)} is not None else {p.seg(other)}", 1.0
 
 
