@@ -227,6 +227,14 @@ def test_other_forms_are_those_of_the_lines_that_a_patch_changed() -> None:
     ] == []
 
 
+def test_another_message_of_an_exception_is_no_other_form() -> None:
+    before = b"def f(a, b):\n    return a - b\n"
+    after = before.replace(b"    return", b"    if not a:\n        raise ValueError('no a')\n    return")
+    forms = [each["f.py"].decode() for each in other_forms({"f.py": before}, {"f.py": after}, 0)]
+    assert len(forms) > 5
+    assert [each for each in forms if "ValueError(" in each and "ValueError('no a')" not in each] == []
+
+
 def test_other_forms_are_the_same_whatever_is_written_elsewhere() -> None:
     before = b"def f(a, b):\n    c = a - b\n    if a > 3:\n        return c * 2\n    return c\n"
     after = before.replace(b"c * 2", b"c * 2 + a")

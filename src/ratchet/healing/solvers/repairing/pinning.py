@@ -19,18 +19,21 @@ from .recollection import common
 from .templates import edits_at, sites
 
 _FORMS = 40  # of all lines of a patch
+_NO_FORMS = CASES | {"called", "handed", "trimmed"}  # what these are depends on the rest of the file, or the test
 
 
 def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: int) -> Iterator[Mapping[str, bytes]]:
     """The files of a patch with one expression that it brings, or one that such is made of, in another form, of each
-    family in turn. A further case is no other form of what is there: what is out of the ordinary, few tests try."""
+    family in turn. A further case is no other form of what is there: what is out of the ordinary, few tests try. Nor is
+    another message of an exception: its type is its answer."""
     found: dict[str, list[SourceEdit]] = {}
     programs: dict[str, Program] = {}
     for path, content in after.items():
         program = programs[path] = Program(path, content)
+        said = _said(program)
         for node in _brought(before[path], program, changed_lines(before[path], content)):
             for edit in edits_at(program, node, (node.lineno, node.end_lineno or node.lineno), set()):
-                if edit.family not in CASES:
+                if edit.family not in _NO_FORMS and not any(at <= edit.start and edit.end <= to for at, to in said):
                     found.setdefault(edit.family, []).append(edit)
     # An order by what each says: whatever is written elsewhere in the file, the same forms are taken.
     drawn = (sorted(each, key=lambda edit: _drawn(edit, seed)) for each in found.values())
@@ -56,6 +59,13 @@ def _brought(before: bytes, program: Program, lines: Collection[int]) -> list[as
     known = {ast.dump(node) for node in old if not gone.isdisjoint(_lines(node))}
     new = {node for node in every if ast.dump(node) not in known}
     return [node for node in every if node in new or program.parents.get(node) in new] or every
+
+
+def _said(program: Program) -> list[tuple[int, int]]:
+    """The places of what exceptions say."""
+    made = (each.exc for each in program.nodes if isinstance(each, ast.Raise))
+    calls = (each for each in made if isinstance(each, ast.Call))
+    return [(program.span(each.func)[1], program.span(each)[1]) for each in calls]
 
 
 def _lines(node: ast.expr) -> range:
