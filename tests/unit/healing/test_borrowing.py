@@ -44,6 +44,8 @@ def texts_of(program: Program) -> set[str]:
         ("", "def f(x):\n    if x.a:\n        g(x)  # one\n    elif x.b:\n        h(x)\n    else:\n        pass\n",
          "def f(x):\n    if x.b:\n        h(x)\n    elif x.a:\n        g(x)  # one\n    else:\n        pass\n"),
         ("", "def f(s):\n    s.n = s['n'] or 1\n", "def f(s):\n    s.n = s['n'] if s['n'] is not None else 1\n"),
+        ("", "class B:\n    def f(self, x):\n        return 'k' in x and self.h and h(self).m\n",
+         "class B:\n    def f(self, x):\n        return self.h.m in x and self.h and h(self).m\n"),
         ("", "def f(s):\n    return s\n", "def f(s):\n    return copy.copy(s)\n"),
         ("", "def f(s):\n    return f'{s} {s.n}'\n", "def f(s):\n    return f'{s} {s.n!r}'\n"),
     ],

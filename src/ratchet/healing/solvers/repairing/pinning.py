@@ -19,7 +19,7 @@ from .recollection import common
 from .templates import edits_at, sites
 
 _FORMS = 40  # of all lines of a patch
-_NO_FORMS = CASES | {"called", "handed", "trimmed"}  # what these are depends on the rest of the file, or the test
+_NO_FORMS = CASES | {"called", "handed", "trimmed", "configured"}  # these depend on the rest of the file, or the test
 
 
 def other_forms(before: Mapping[str, bytes], after: Mapping[str, bytes], seed: int) -> Iterator[Mapping[str, bytes]]:

@@ -68,6 +68,7 @@ FAMILIES: Mapping[str, Family] = {
     "wanted_text": Family(patterns.wanted_text, "another text or number than the test expects"),
     "variable": Family(values.variable, "the wrong variable"),
     "named": Family(terms.named, "a constant in place of a variable"),
+    "configured": Family(terms.configured, "a constant in place of what the object holds"),
     "scaling": Family(terms.scaling, "a missing factor or remainder"),
     "term": Family(terms.term, "a missing part of a calculation"),
     "sibling": Family(terms.sibling, "a missing part that the same object holds"),

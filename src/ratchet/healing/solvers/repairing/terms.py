@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .conditions import Piece
-from .places import in_place, is_docstring, is_value
+from .places import in_place, is_called, is_docstring, is_value
 from .program import FUNCTIONS, Program
 
 _NUMBERS = frozenset({"int", "float"})
@@ -26,6 +26,27 @@ def named(p: Program, node: ast.AST) -> Iterator[Piece]:
         fits = mine in theirs or (mine in _NUMBERS and bool(theirs & _NUMBERS))
         if name not in ("self", "cls") and (fits or not theirs):
             yield *p.span(node), name, 1.0 if fits else 0.3
+
+
+def configured(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """What the object holds, or what it holds has, in place of a constant: somebody may have set it otherwise."""
+    function, holder = p.function(node), p.enclosing_class(node)
+    parent = p.parents.get(node)
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str | int) or isinstance(node.value, bool):
+        return
+    if (
+        holder is None
+        or not isinstance(function, FUNCTIONS)
+        or not isinstance(parent, ast.Compare | ast.Call | ast.Subscript)
+    ):
+        return
+    read = [each for each in ast.walk(holder) if isinstance(each, ast.Attribute) and not is_called(p, each)]
+    fields = dict.fromkeys(p.seg(each) for each in read if isinstance(each.value, ast.Name) and each.value.id == "self")
+    called = {each.func.attr for each in p.nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)}
+    inner = [each for each in p.attributes if each not in called][: 4 * _MOST]
+    for field in [*fields][:_MOST]:
+        yield *p.span(node), field, 1.0
+        yield from ((*p.span(node), f"{field}.{each}", 0.3) for each in inner)
 
 
 def scaling(p: Program, node: ast.AST) -> Iterator[Piece]:

@@ -98,7 +98,7 @@ def conditional(p: Program, node: ast.AST) -> Iterator[Piece]:
     held = (each for each in read if isinstance(each, ast.Name | ast.Attribute) and not is_called(p, each))
     known = {"self", "cls", *p.callables()}
     texts = [each for each in dict.fromkeys(map(p.seg, held)) if each not in known]
-    asks = [(form.format(each), 1.0) for each in texts for form in ("{}", "{} is not None", "not {}")]
+    asks = [(form.format(each), 1.0) for each in texts for form in ("{}", "{} is not None")]
     for start, end, inner in _deeper(p, node):
         for condition, weight in [*asks, *read_here(p, node, asked(p))]:
             yield start, end, f"{p.indent(node)}if {condition}:{p.newline}{inner}", weight
