@@ -19,7 +19,7 @@ _READ = ast.Load()
 _LONGEST = 120  # characters of what is taken over
 _MOST_LINES = 2  # of the body of a case that is taken over
 _MOST_NAMES = 6  # for a name that is not known here
-_CLASS, _FILE = 0.6, 0.3  # weight of what another function holds, of the same class or another, beside the own one
+_CLASS, _FILE = 1.0, 0.5  # weight of what another function holds, of the same class or another
 
 
 def borrowed(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -64,9 +64,10 @@ def called(p: Program, node: ast.AST) -> Iterator[Piece]:
     names, text, held = _names(p, p.function(node)), p.seg(node), p.wrapped(node)
     parent = p.parents.get(node)
     around = p.seg(parent.func) if isinstance(parent, ast.Call) else ""
-    for (before, after), other in _calls(p).items():
+    for (before, after), others in _calls(p).items():
+        other = next((each for each in others if p.function(each) is not p.function(node)), None)
         twice = before == f"{around}(" or text.startswith(before) if before else text.endswith(after)
-        if names.issuperset(_read(other.func) if before else ()) and not twice:
+        if other is not None and names.issuperset(_read(other.func) if before else ()) and not twice:
             new = f"{before}{text if before else held}{after}"
             yield *p.span(node), in_place(p, node, new), _nearness(p, other, node)
 
@@ -143,17 +144,17 @@ def _values(p: Program) -> list[tuple[ast.expr, str]]:
 
 
 @functools.lru_cache(_FILES)
-def _calls(p: Program) -> dict[tuple[str, str], ast.Call]:
+def _calls(p: Program) -> dict[tuple[str, str], list[ast.Call]]:
     """Calls of one argument, or of none on an object, by what they put before and after a value."""
-    found: dict[tuple[str, str], ast.Call] = {}
+    found: dict[tuple[str, str], list[ast.Call]] = {}
     for each in p.nodes:
         made = isinstance(each, ast.Call) and not each.keywords and not isinstance(p.parents.get(each), ast.Raise)
         if isinstance(each, ast.Call) and made and not p.within_format(each):
             func = p.seg(each.func)
             if len(each.args) == 1 and len(func) <= _LONGEST / 3 and re.fullmatch(r"[\w.]+", func):
-                found.setdefault((f"{func}(", ")"), each)
+                found.setdefault((f"{func}(", ")"), []).append(each)
             elif not each.args and isinstance(each.func, ast.Attribute):
-                found.setdefault(("", f".{each.func.attr}()"), each)
+                found.setdefault(("", f".{each.func.attr}()"), []).append(each)
     return found
 
 
@@ -173,10 +174,12 @@ def _last(node: ast.expr) -> str:
 
 
 def read_here(p: Program, node: ast.AST, held: list[tuple[ast.expr, str]]) -> Iterator[tuple[str, float]]:
-    """Those texts that can be read here, once each, with their weights."""
+    """Those texts of other functions that can be read here, once each, with their weights."""
     names = _names(p, p.function(node))
     seen: set[str] = set()
     for other, text in held:
+        if p.function(other) is p.function(node):
+            continue
         if text not in seen and len(text) <= _LONGEST / 2 and "\n" not in text and names.issuperset(_read(other)):
             seen.add(text)
             yield text, _nearness(p, other, node)
@@ -219,8 +222,6 @@ def _renamed(p: Program, text: str, other: ast.AST, node: ast.stmt, names: froze
 
 def _nearness(p: Program, other: ast.AST, node: ast.AST) -> float:
     """The weight of what stands there for what is to stand here."""
-    if p.function(other) is p.function(node):
-        return 1.0
     holder = p.enclosing_class(node)
     return _CLASS if holder is not None and p.enclosing_class(other) is holder else _FILE
 
