@@ -113,7 +113,7 @@ def asked(p: Program) -> list[tuple[ast.expr, str]]:
 
 
 def _predicates(p: Program, node: ast.expr) -> Iterator[tuple[str, float]]:
-    """What is asked of other values elsewhere, of each value in a condition, with the weights."""
+    """Questions that are asked of other values elsewhere, of each value in a condition, with the weights."""
     read = (each for each in ast.walk(node) if isinstance(getattr(each, "ctx", None), ast.Load))
     held = (
         each for each in read if isinstance(each, ast.Name | ast.Attribute | ast.Subscript) and not is_called(p, each)

@@ -29,7 +29,7 @@ def named(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def configured(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """What the object holds, or what it holds has, in place of a constant: somebody may have set it otherwise."""
+    """A field of the object, or of what it holds, in place of a constant: somebody may have set it otherwise."""
     function, holder = p.function(node), p.enclosing_class(node)
     parent = p.parents.get(node)
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str | int) or isinstance(node.value, bool):
