@@ -34,12 +34,12 @@ from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
 from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
+from ratchet.store.paging import in_parts
 from ratchet.store.sums import replace_facts
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
 _RUNS = 8_000  # of a project's newest runs that are looked at: some 200 sessions
 _RIVALS = 400  # newest failures of one key that are looked at for what else ended them
-_ASKED_AT_ONCE = 500  # values of one condition; SQLite's oldest limit is 999
 # How a project is named among touched lessons whose people said something new, whose edits imported, or whose calls
 # opened files.
 _SAID_IN, _IMPORTED_IN, _OPENED_IN = "said in ", "imported in ", "opened in "
@@ -187,7 +187,7 @@ def run_of(row: Row) -> HeadRun:
 def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:
     """Lessons that answer one of these findings: however it ended this time speaks for or against them."""
     found: set[str] = set()
-    for asked in _batches(sorted(set(keys) - {""})):
+    for asked in in_parts(set(keys) - {""}):
         found |= {str(row["lesson_id"]) for row in store.find("answers", {"key": ("in", asked)}).rows}
     return found
 
@@ -197,7 +197,7 @@ def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[s
     what its runs vouch for."""
     waiting = store.find("lessons", {"project": project, "state": "candidate"}).rows
     rows = [row for row in waiting if str(row.get("group")).startswith("step ")]
-    for asked in _batches(sorted(set(heads) - {""})):
+    for asked in in_parts(set(heads) - {""}):
         rows += store.find("lessons", {"project": project, "head": ("in", asked)}).rows
     return {str(row["id"]) for row in rows if row.get("rule") != RULE}
 
@@ -208,11 +208,6 @@ def _touched_by_ways(store: Store, project: str, ways: Iterable[str]) -> set[str
     off = any(form.startswith("suppress ") for form in ways)
     rows = store.find("lessons", {"project": project}).rows if off else []
     return {str(row["id"]) for row in rows if str(row.get("group")).startswith("edit ")}
-
-
-def _batches(names: Sequence[str]) -> Iterable[list[Json]]:
-    for start in range(0, len(names), _ASKED_AT_ONCE):
-        yield list(names[start : start + _ASKED_AT_ONCE])
 
 
 # -- lessons --------------------------------------------------------------------------------------------------------

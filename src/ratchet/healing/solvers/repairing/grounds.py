@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 # Code that is gone, elsewhere or turned round passes weak tests oftener than it is right (Qi, Long, Achour, Rinard, "An
 # Analysis of Patch Plausibility and Correctness for Generate-and-Validate Patch Generation Systems", ISSTA 2015).
-# So does a signature turned round: every other caller would have to be wrong, too. A statement that a condition guards is
-# gone wherever that does not hold.
+# So does a signature turned round: every other caller would have to be wrong, too. A statement that a condition guards
+# is gone wherever that does not hold.
 DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacement", "returned", "parameter_swap",
                       "conditional"})  # fmt: skip
 # A further case is for what is out of the ordinary: what healthy tests call the program with, and most of what is near
