@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 _LINE_END = r"(\n|\\n)"
 _SIGN = r"(?:\x1b\[[0-9;]{0,8}m)?(?:[+-](?=- \S)|[+-]{1,2}(?![+-]| \S|\s?$))"  # a merge's lines have two
 
+_SPACED = r"[+-] "
+_CUT = 2  # lines that a cut leaves without a sign: what says that it was made, and the rest of the one it went through
+
 
 def apart(text: str) -> tuple[list[str], str]:
     """(what each line has in front by a diff, the text without it)."""
     pieces = compiled(_LINE_END).split(text)
-    found = map(compiled(_SIGN).match, pieces[::2])
+    found = map(compiled(_SPACED if _is_change(pieces[::2]) else _SIGN).match, pieces[::2])
     signs = [sign[0] if sign else "" for sign in found]
     pieces[::2] = [line[len(sign) :] for sign, line in zip(signs, pieces[::2], strict=True)]
     return signs, "".join(pieces)
+
+
+def _is_change(lines: Sequence[str]) -> bool:
+    """Tell whether these are what a step keeps of an edit: a sign and a space before each."""
+    others = [line for line in lines if line and line[:2] not in ("+ ", "- ", "@@")]
+    return lines[0] not in others and len(others) <= _CUT and not any(line[0] in "+-" for line in others)
 
 
 def new_side(signs: Sequence[str], bare: str) -> tuple[list[str], str]:

@@ -1,6 +1,7 @@
-"""Hides secrets that show by their own form: keys of providers, private keys, JWTs, headers, URLs, cards.
+"""Hides secrets that show by their own form; long, since each rule stands beside its expression.
 
-Every expression takes linear time on any text: repetitions are bounded, possessive or start only where a run begins.
+Keys of providers, private keys, JWTs, headers, URLs, cards. Every expression takes linear time on any text: repetitions
+are bounded, possessive or start only where a run begins.
 
 Lean: a hook process imports this.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import named
+from ratchet.failures.redaction.drawn import is_drawn
 from ratchet.failures.redaction.providers import hide_provided
 
 TYPE_CHECKING = False
@@ -72,12 +74,28 @@ _NOT_A_USER = frozenset("[/?#@")
 _TOKEN = 20  # characters from which on a user without a password may be a token
 
 
+# A reset link, a webhook: what a machine drew behind a part of the path that says what it is for.
+_PATH = (
+    r"(?i)(://[^\s\"'<>?#]{0,200}?(?:hook|pass(?:word|wd|code)|token|secret)[^\s\"'<>?#/]{0,60}/(?:[^\s\"'<>?#/]{1,40}/){0,4}?)"
+    r"([A-Za-z0-9_-]{20,200})(?![\w.~/%-])"
+)
+
+_SAYS_FOR = r"(?:hook|passw|passc|token|secret)[^\s\"'<>?#/]{0,60}/"
+
+
 def _hide_url_credentials(text: str) -> str:
     """`scheme://user:password@host` keeps its scheme, user and host; a lone user that is a token goes."""
+    if compiled(_SAYS_FOR).search(text.lower()) is not None:
+        text = compiled(_PATH).sub(_hidden_in_path, text)
     if "@" not in text:
         return text
     before, *authorities = text.split("://")
     return "://".join((before, *map(_without_password, authorities)))
+
+
+def _hidden_in_path(match: re.Match[str]) -> str:
+    is_secret = named.looks_random(match[2], _TOKEN) and "/commit/" not in match[1]
+    return f"{match[1]}[redacted:secret]" if is_secret else match[0]
 
 
 def _without_password(rest: str) -> str:
@@ -190,6 +208,17 @@ _CRYPT = r"(?:\$(?:1|5|6|7|y|gy|2[abxy]|apr1|argon2(?:id|i|d)|scrypt)\$|\bpbkdf2
 
 def _hide_crypt(text: str) -> str:
     return compiled(_CRYPT).sub("[redacted:password]", text)
+
+
+# `-pSECRET`, as clients of databases take it, whatever program wraps them.
+_GLUED = r"(?<=\s-p)(?=[A-Za-z]*[0-9][0-9]*[A-Za-z])[A-Za-z0-9]{8,64}(?=[\s\"'\\;&|)]|$)"
+
+
+def _hide_glued(text: str) -> str:
+    return compiled(_GLUED).sub(lambda found: "[redacted:password]" if is_drawn(found[0], _ODD) else found[0], text)
+
+
+_ODD = 0.4  # of its pairs of characters: as a key that stands alone
 
 
 # PostgreSQL's password file: host, port, database, user, password.
@@ -339,6 +368,7 @@ _RULES: dict[str, Callable[[str], str]] = {
     "rsakeyvalue": _hide_keys,
     "://": _hide_url_credentials,
     "@": _hide_bare_user,
+    " -p": _hide_glued,
     "cookie": _hide_cookies,
     "authorization": _hide_authorization,
     "$": _hide_crypt,

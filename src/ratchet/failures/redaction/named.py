@@ -1,7 +1,8 @@
-"""Tells a credential that stands next to its name (`password=...`, `"api_key": "..."`, `--token ...`) from other text.
+"""Tells a credential from other text by the name next to it; long, since its rules lean on one another.
 
-Three classes of names: whatever is assigned to a password is a secret; what is called a token is one when it looks made
-by a machine; a mere `key` or `sig` only when its value is long and plainly random.
+`password=...`, `"api_key": "..."`, `--token ...`. Three classes of names: whatever is assigned to a password is a
+secret; what is called a token is one when it looks made by a machine; a mere `key` or `sig` only when its value is long
+and plainly random.
 
 Lean: a hook process imports this.
 """
@@ -32,7 +33,7 @@ _PASSWORDS = (
     r"p(?:ass(?:word|wd|phrase|code|wort|ord)s?|asse(?<=mot[ _-]de[ _-]passe)|sk(?<![a-z]psk)(?![a-z])"
     r"|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
     r"|ass(?<=[_-]pass)(?![a-z])|ass(?<=(?:ey|re)pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd)"
-    r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,4}[:=]))"
+    r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,16}[:=]))"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
@@ -61,7 +62,7 @@ _REST = r"""
 (?P<rest>[\w.-]{0,40}+)
 (?P<spoken>(?:\ (?:[a-z([][\w@.)\]-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is)\ ))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\)|\}(?=\s{0,4}=\s{0,4}["']))
-(?P<sep>\s{0,8}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}
+(?P<sep>\s{0,16}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}
   (?:[-=]>|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
@@ -93,7 +94,7 @@ _BECOMES = r"(\\{0,15}[\"']\s{1,4}->\s{1,4}\\{0,15}[\"'])[^\"'\r\n\\]{3,200}(?=\
 _UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
 _NEXT_FIELD = r",(?=[\w.-]{1,60}[=:])"
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
-_JUDGED = 80  # characters of a value that decide
+_JUDGED = 128  # characters of a value that decide: a name with a hash behind it is a fact
 _SPOKEN = 6  # characters from which on a random-looking word after "password is" is one
 _LONG = 20
 _LONGEST_WORD = 16  # letters; hardly a word of prose is as long
@@ -108,6 +109,7 @@ _HASH = (
     r"(?:[a-zA-Z0-9]{0,40}[-_:/.]){0,12}(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
     r"|\w{1,40}-[0-9a-f]{32,}$|[0-9a-f]+(?:-[0-9a-f]+)+$|[0-9a-f]{32}$"
 )
+_SHOWN = ("public_", "public-", "public ", "public", "pub_", "pub")  # before a key that everybody may read
 _HASHED = ("key", "signature", "session_id", "session-id", "sessionid", "session")
 PLAIN = frozenset(
     """
@@ -231,13 +233,19 @@ _WIDE_SPACE = r"[^\S\x00-\x7f]"
 
 def is_secret_value(name: str, value: str) -> bool:
     """Tell whether a value held under this name (a key of a mapping, an option) is a credential."""
+    return bool(kind_under(name, value))
+
+
+def kind_under(name: str, value: str) -> str:
+    """Name the kind of credential that a value held under this name is (`password`, `secret`); "" when it is none."""
     low = lowered(f"{name}={value}")
-    for _, shortest, _, names, _ in _CLASSES:
+    for label, shortest, _, names, _ in _CLASSES:
         for found in compiled(names).finditer(low, 0, len(name)):
             gap = compiled(_GAP).match(low, found.end())
             if gap is not None and gap.start("sep") == len(name):
-                return _is_credential(low, found, gap, value[:_JUDGED], shortest, True, len(low))
-    return False
+                is_one = _is_credential(low, found, gap, value[:_JUDGED], shortest, True, len(low))
+                return (label if found[0][0] != "s" else "secret") if is_one else ""
+    return ""
 
 
 def _value_end(text: str, gap: re.Match[str], run_end: int) -> tuple[int, int, bool]:
@@ -301,6 +309,7 @@ def _is_credential(
         is_fact = shortest >= _LONG and (
             compiled(_UUID).search(value)
             or (name[0] in _HASHED and compiled(_HASH).match(value) and not _is_setting(low, name, gap))
+            or (name[0] == "key" and low.endswith(_SHOWN, 0, name.start()))
         )
         if (
             not quoted

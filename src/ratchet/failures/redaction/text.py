@@ -1,4 +1,5 @@
-"""Takes secrets out of text before anything reaches disk, and caps how much text is kept.
+"""Takes secrets out of text before anything reaches disk, and caps how much text is kept. Long, since the order of the
+rules is part of them.
 
 `redact` replaces provider keys, bearer tokens, cookies, JWTs, private keys, credentials in URLs and next to key-like
 names, e-mail addresses and card numbers by `[redacted:KIND]`; everything else stays byte for byte. Each rule is gated
@@ -47,6 +48,14 @@ LABEL = 200
 
 
 def _redacted(text: str) -> str:
+    if "\\n" in text:
+        from ratchet.failures.redaction.escaped import hide_escaped
+
+        return hide_escaped(text, redact, _as_written)
+    return _as_written(text)
+
+
+def _as_written(text: str) -> str:
     if any(map(text.__contains__, _DRESSES)):
         bare = _undressed(text)
         hidden = _as_diff(bare)
@@ -56,7 +65,7 @@ def _redacted(text: str) -> str:
 
 
 def _as_diff(text: str) -> str:
-    if compiled(_SIGNED).search(text) is not None:
+    if compiled(_SIGNED).search(text) is not None or compiled(_CHANGE).fullmatch(text) is not None:
         from ratchet.failures.redaction.diffs import apart, new_side, together
 
         # A line of a diff is read without what the diff says of it, then without the lines it replaces, then as it is.
@@ -72,6 +81,10 @@ def _as_diff(text: str) -> str:
 
 
 _SIGNED = r"[+-](?:(?<![^\n].)|(?<=\\n.)|(?<=[0-9;]m.))(?! \S|\\?[\r\n]|\Z)"  # begins with what is rare
+_CHANGED = r"(?:[+-] [^\n]*+(?:\n|\Z)|@@ [^\n]*+\n)++"
+_CHANGE = (
+    rf"{_CHANGED}(?:\[\.\.\. [^\n]*+\n[^\n]*+\n?(?:{_CHANGED})?)?"  # what an edit did, as steps keep it, cut or not
+)
 
 
 def _undressed(text: str) -> str:
@@ -107,6 +120,12 @@ def _redacted_once(text: str) -> str:
     if named.may_hold(low):
         found = _without_lines(found, low)
         found = named.hide_named(found, low if found is text else named.lowered(found))
+        if "\n" in found:
+            found = _without_entries(found, low)
+        if "]\n " in found and "[redacted:" in found:
+            from ratchet.failures.redaction.entries import hide_rest
+
+            found = hide_rest(found)
     if is_drawn:
         from ratchet.failures.redaction.lone import hide_lone
 
@@ -143,6 +162,24 @@ def _without_lines(text: str, low: str) -> str:
     return text
 
 
+def _without_entries(text: str, low: str) -> str:
+    """The text without what stands on another line than its name."""
+    if ("value" in low or "default" in low) and compiled(_ENTRY).search(low) is not None:
+        from ratchet.failures.redaction.entries import hide_entries
+
+        text = hide_entries(text)
+    if ">\n" in low or ">\r\n" in low:
+        from ratchet.failures.redaction.entries import hide_elements
+
+        text = hide_elements(text)
+    if "<<" in low and "read " in low:
+        from ratchet.failures.redaction.entries import hide_read
+
+        text = hide_read(text)
+    return text
+
+
+_ENTRY = r"(?:value|default)[\"']?[ \t]{0,20}[:=]"  # begins with what is rare
 _BRACKET = r"[=:][ \t]{0,4}\((?:\s|\\{1,7}[nrt]){0,80}+(?:#|[bfru]{0,2}\\{0,7}[\"'])"
 
 

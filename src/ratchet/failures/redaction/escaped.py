@@ -1,0 +1,63 @@
+"""Redacts text in which lines are escaped (`\\n`, `\\"`), as in a JSON string or in a language's literal, as the text
+that it is, and escapes it again where that hid something.
+
+Lean: a hook process imports this, and only for a text that holds an escaped line end.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures.expressions import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+# Between two bare quotes or ends of a line; so no quote need be matched with another, and a cut text is read, too.
+_RUN = r"(?<![^\"\r\n])[^\"\\\r\n]*+(?:\\.[^\"\\\r\n]*+)++"
+_NO_JSON = r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})|(\\)"
+_LONG = 400
+_JUDGED = 80  # characters of a value that its name judges
+_LINE = r"(?<!\\)(?:\\\\){0,20}\\n"
+_MARKED = r"\0(\d+)\0"  # no text that is kept holds it
+
+
+def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[str], str]) -> str:
+    """The text with every run of escaped lines as `hide` leaves what it says, and all of it as `hide_around` does: that
+    sees of a long run the first lines, which a name before it judges, since the rest has been read."""
+    if "\0" in text:
+        return hide_around(text)
+    tails: list[str] = []
+    out: list[str] = []
+    done = 0
+    for run in compiled(_RUN).finditer(text):
+        written = run[0]
+        if "\\n" not in written:
+            continue
+        written = _hidden(written, hide)
+        end = compiled(_LINE).search(written, _JUDGED, _LONG) if len(written) > _LONG else None
+        if end is not None:
+            tails.append(written[end.end() :])
+            written = f"{written[: end.end()]}\0{len(tails) - 1}\0"
+        out += (text[done : run.start()], written)
+        done = run.end()
+    text = hide_around("".join((*out, text[done:])))
+    return compiled(_MARKED).sub(lambda mark: tails[int(mark[1])], text).replace("\0", "") if tails else text
+
+
+def _hidden(written: str, hide: Callable[[str], str]) -> str:
+    import json
+
+    try:
+        plain = json.loads(f'"{written}"', strict=False)
+    except ValueError:  # another language's escapes
+        plain = json.loads(f'"{compiled(_NO_JSON).sub(_as_json, written)}"', strict=False)
+    found = hide(plain)
+    if found == plain:
+        return written
+    return json.dumps(found, ensure_ascii=written.isascii() or "\\u" in written)[1:-1]
+
+
+def _as_json(escape: re.Match[str]) -> str:
+    """A backslash that JSON does not know is one itself."""
+    return escape[0] if escape[1] is None else "\\\\"
