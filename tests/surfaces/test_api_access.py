@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -188,6 +189,16 @@ def test_the_description_is_open_to_everybody(guarded: TestClient) -> None:
     assert page.status_code == 200
     assert "/v1/outcomes" in page.text
     assert "<script" not in page.text
+
+
+def test_the_description_is_made_once_however_often_it_is_asked_for(
+    guarded: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = {path: guarded.get(path).content for path in ("/openapi.json", "/docs")}
+    monkeypatch.setattr(guarded.app, "openapi", lambda: pytest.fail("made anew"))
+    for path, content in first.items():
+        assert guarded.get(path).content == content
+    assert json.loads(first["/openapi.json"])["openapi"].startswith("3.")
 
 
 def test_a_refusal_says_what_to_do_and_names_the_scheme(guarded: TestClient) -> None:

@@ -310,6 +310,26 @@ def test_a_repository_is_read_from_git_and_nothing_of_it_is_run(projects: Path, 
     assert missing.returncode == 3
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://bob:hunter2secret@127.0.0.1:9/x",
+        "http://bob:hunter2secret@127.0.0.1/x",
+        "https://bob:hunter2secret@127.0.0.1:9",
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_the_password_of_an_address_stands_in_no_message(
+    projects: Path, home: Path, place: str, more: list[str]
+) -> None:
+    asked = [sys.executable, "-m", "ratchet", "compare", place, "--own", str(projects / "mine"), *more]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home.parent)}
+    said = subprocess.run(asked, env=environ, capture_output=True, text=True, check=False)
+    assert said.returncode != 0
+    assert "127.0.0.1" in said.stderr
+    assert "hunter2" not in said.stderr + said.stdout
+
+
 # -- words of a model --------------------------------------------------------------------------------------------------
 
 GAP = ComparedFeature(

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from ratchet.errors import BackendError, NotFound, Refused
+from ratchet.failures.redaction.forms import hide_url_credentials
 from ratchet.sandbox import gitfiles
 from ratchet.sandbox.beneath import plain_content
 
@@ -153,7 +154,8 @@ def remote_texts(
                 own, (own, *beside), verb, *words, environ=reach, content=content, timeout_s=_FETCH_TIMEOUT_S
             )
             if done.returncode:
-                raise BackendError(f"{address} cannot be read: {_said(done)[:300]}; clone it and name the folder")
+                said = f"{address} cannot be read: {_said(done)[:300]}; clone it and name the folder"
+                raise BackendError(hide_url_credentials(said))
             return done.stdout
 
         run("fetch", "--quiet", "--depth=1", "--no-tags", "--", address, "HEAD")
@@ -167,7 +169,7 @@ def remote_texts(
                 blobs[path] = name
                 total += int(size)
         if total > most.total:
-            raise most.refusal(address)
+            raise most.refusal(hide_url_credentials(address))
         said = run("cat-file", "--batch", content="".join(f"{name}\n" for name in blobs.values()).encode())
     return dict(zip(blobs, _contents(said), strict=True))
 

@@ -66,6 +66,23 @@ def test_links_in_a_circle_and_double_names_are_met_once(tmp_path: Path) -> None
     assert [Path(piece.path).name for piece in found.quarantined] == ["dead.jsonl", "itself.jsonl"]
 
 
+def test_a_link_out_of_the_named_folder_is_told_of_and_not_followed(tmp_path: Path) -> None:
+    named, outside = tmp_path / "named", tmp_path / "outside"
+    for folder in (named, outside):
+        folder.mkdir()
+    lines(named / "a.jsonl", [TALK])
+    other = lines(outside / "b.jsonl", [TALK])
+    (named / "folder").symlink_to(outside)
+    (named / "file.jsonl").symlink_to(other)
+    found = find([str(named)])
+    assert found.files == [str(named / "a.jsonl")]
+    assert [Path(each.path).name for each in found.quarantined] == ["file.jsonl", "folder"]
+    assert {each.reason for each in found.quarantined} == {"a link out of what was named; name it itself to read it"}
+    assert len(find([str(named), str(outside)]).files) == 2
+    assert len(find([str(named / "folder")]).files) == 1
+    assert len(find([str(named)], own=True).files) == 2
+
+
 def test_a_path_that_is_not_there_is_the_callers_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file or folder"):
         find([str(tmp_path / "nowhere")])

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import random
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from ratchet.errors import UsageError
+from ratchet.recording.sources.find import find
+from ratchet.recording.sources.lines import raw_lines
 from ratchet.recording.sources.unpacked import unpacked_zstandard
+from support.histories import claude
 
 
 class _Packed:
@@ -52,3 +59,26 @@ def test_without_a_reader_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(UsageError, match=r"extra `zstd`.*ratchet-ai\[zstd\].*gzip"):
         unpacked_zstandard(b"x", 100)
+
+
+@pytest.mark.parametrize("filler", [b" ", b"x"])
+def test_a_packed_line_that_would_fill_memory_is_named_and_what_stands_before_it_is_read(
+    tmp_path: Path, filler: bytes
+) -> None:
+    talk = json.dumps(claude("user", 1, message={"role": "user", "content": "hi"})).encode() + b"\n"
+    alone, behind = tmp_path / "alone.jsonl.gz", tmp_path / "behind.jsonl.gz"
+    alone.write_bytes(gzip.compress(b'{"a": "' + filler * (40 << 20)))
+    behind.write_bytes(gzip.compress(talk + b'{"a": "' + filler * (40 << 20) + b'"}\n' + talk))
+    found = find([str(tmp_path)])
+    assert found.files == [str(behind)]
+    assert [(each.path, "a line of more than" in each.reason) for each in found.quarantined] == [(str(alone), True)]
+    read = list(raw_lines(str(behind), 0, {}))
+    assert [each.data for each in read] == [talk, b""]
+    assert "a line of more than 4 MB" in read[-1].damage
+
+
+def test_a_long_packed_line_of_a_picture_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    line = b'{"a": "' + random.Random(1).randbytes(3 << 20).hex().encode() + b'"}\n'
+    path.write_bytes(gzip.compress(line, 1))
+    assert [each.data for each in raw_lines(str(path), 0, {})] == [line]

@@ -133,6 +133,7 @@ def write_plans(
 
 
 def _name(place: str) -> str:
+    place = redact(place)
     parts = [each for each in re.split(r"[/:\\]", place.rstrip("/")) if each]
     return (parts[-1] if parts else place).removesuffix(".git") or place
 
@@ -142,7 +143,7 @@ def _texts(place: str, own: Path) -> Mapping[str, str]:
         return _decoded(remote_texts(place, wanted=_READ, most=MOST, beside=(own,)))
     folder = Path(place)
     if not folder.is_dir():
-        raise NotFound(f"{place} is neither a folder nor the https:// or ssh:// address of a repository")
+        raise NotFound(f"{redact(place)} is neither a folder nor the https:// or ssh:// address of a repository")
     if (folder / "HEAD").is_file() and (folder / "objects").is_dir():  # a git folder without a work tree
         address = f"file://{folder.resolve()}"
         return _decoded(remote_texts(address, wanted=_READ, most=MOST, beside=(own, folder.resolve())))

@@ -83,7 +83,7 @@ _PATH = (
 _SAYS_FOR = r"(?:hook|passw|passc|token|secret)[^\s\"'<>?#/]{0,60}/"
 
 
-def _hide_url_credentials(text: str) -> str:
+def hide_url_credentials(text: str) -> str:
     """`scheme://user:password@host` keeps its scheme, user and host; a lone user that is a token goes."""
     if compiled(_SAYS_FOR).search(text.lower()) is not None:
         text = compiled(_PATH).sub(_hidden_in_path, text)
@@ -366,7 +366,7 @@ _RULES: dict[str, Callable[[str], str]] = {
     "private": _hide_keys,
     "kty": _hide_keys,
     "rsakeyvalue": _hide_keys,
-    "://": _hide_url_credentials,
+    "://": hide_url_credentials,
     "@": _hide_bare_user,
     " -p": _hide_glued,
     "cookie": _hide_cookies,

@@ -60,7 +60,8 @@ def grown(store: Store, folder: str) -> list[str]:
 
 def find(paths: Sequence[str], plugins: Iterable[Source] = (), *, own: bool = False) -> FoundFiles:
     """The histories below `paths`. A file that is named itself is always among them; below a folder, what is clearly
-    no history (empty, binary, prose, settings) is left aside. With `own` they are homes of agents: what nobody but the
+    no history (empty, binary, prose, settings) is left aside, and a link that leads out of all that is named is told of
+    and not followed. With `own` they are homes of agents: their links are a person's own, and what nobody but the
     readers of any log and of any JSON would take is left aside, too.
 
     Raises UsageError for a path that does not exist.
@@ -68,11 +69,12 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = (), *, own: bool = Fa
     asked = tuple(plugins)
     found = FoundFiles()
     met: set[tuple[int, int]] = set()
+    named = () if own else tuple(os.path.realpath(path) for path in paths)
     for path in paths:
         if not os.path.lexists(path):
             raise UsageError(f"no such file or folder: {path}")
         if Path(path).is_dir():
-            _below(path, asked, met, found, own=own)
+            _below(path, asked, met, found, named)
         elif _is_new(path, met, found):
             if Path(path).is_file():
                 found.files.append(path)
@@ -94,7 +96,10 @@ def _is_new(path: str, met: set[tuple[int, int]], found: FoundFiles) -> bool:
     return new
 
 
-def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: FoundFiles, *, own: bool) -> None:
+def _below(
+    top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], found: FoundFiles, named: tuple[str, ...]
+) -> None:
+    """Find what lies below a folder; links lead to what is `named`, or, where nothing is, anywhere."""
     folders = [top]
     while folders:
         folder = folders.pop()
@@ -107,12 +112,22 @@ def _below(top: str, plugins: tuple[Source, ...], met: set[tuple[int, int]], fou
         if one:
             found.files.append(folder)
         for entry in entries:
-            if _is_folder(entry):
+            if named and entry.is_symlink() and _leads_out(entry.path, named):
+                found.quarantined.append(Quarantined(path=entry.path, line=0, reason=_OUT))
+            elif _is_folder(entry):
                 if entry.name not in _PASSED_BY:
                     inner.append(entry.path)
             elif not (one and entry.name in events) and _is_new(entry.path, met, found):
-                _sort_in(entry.path, plugins, found, own=own)
+                _sort_in(entry.path, plugins, found, own=not named)
         folders += reversed(inner)
+
+
+_OUT = "a link out of what was named; name it itself to read it"
+
+
+def _leads_out(path: str, named: tuple[str, ...]) -> bool:
+    real = os.path.realpath(path)
+    return not any(real == each or real.startswith(f"{each.rstrip(os.sep)}{os.sep}") for each in named)
 
 
 def _entries(folder: str, found: FoundFiles) -> Iterator[os.DirEntry[str]]:

@@ -17,8 +17,9 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import NamedTuple
 
+from ratchet.errors import BackendError
 from ratchet.recording.decoding import Decoder, quick_decoder
-from ratchet.recording.sources.unpacked import damage_of, open_plain
+from ratchet.recording.sources.unpacked import damage_of, is_overlong, open_plain
 from ratchet.records import Json, Row
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
@@ -49,7 +50,8 @@ class SourceLine(NamedTuple):
 
 def peek(path: str) -> bytes:
     """The first 64 kB of the plain file, and on to the end of the line that they cut; more where all of that is broken
-    lines of JSON, since those say nothing of the ones behind them. Raises OSError, BackendError."""
+    lines of JSON, since those say nothing of the ones behind them. Raises OSError, and BackendError, also where the
+    first line of a packed file is too long to be one."""
     head = b""
     with open_plain(path) as file:
         for _ in range(_HEADS):
@@ -60,6 +62,8 @@ def peek(path: str) -> bytes:
             head += file.readline(_LINE_LIMIT_BYTES)
             if not head.lstrip().startswith(b"{") or objects_in(head):
                 break
+        if b"\n" not in head and is_overlong(file):
+            raise BackendError(damage_of(file))
     return head
 
 
@@ -254,4 +258,6 @@ def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:
         return b"", f"cannot be read from here on ({error.strerror})"
     if len(raw) == _LINE_LIMIT_BYTES and not raw.endswith(b"\n"):
         return b"", f"a line of more than {_LINE_LIMIT_BYTES >> 20} MB; nothing behind it was read"
-    return raw, "" if raw else damage_of(file)
+    if raw.endswith(b"\n") or (raw and not is_overlong(file)):
+        return raw, ""
+    return b"", damage_of(file)

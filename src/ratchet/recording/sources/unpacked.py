@@ -12,6 +12,11 @@ from typing import Protocol
 from ratchet.errors import BackendError, UsageError
 
 _CHUNK_BYTES = 1 << 16
+# Decompressed at once: gzip makes a thousand times as much of it at most, zstandard thirty thousand times.
+_GZIP_BYTES, _ZSTANDARD_BYTES = 1 << 14, 1 << 10
+# Real lines reach 20 MB, and text packs to a fifth. What is beyond would fill memory and says nothing.
+_LONGEST_LINE = 32 << 20
+_SUSPECT_BYTES, _MOST_RATIO = 4 << 20, 200
 
 
 class _Decompressor(Protocol):
@@ -25,11 +30,14 @@ class _Decompressor(Protocol):
 class Unpacked(io.RawIOBase):
     """The plain bytes of a compressed file. `damage` says, at their end, why they end before the file's own."""
 
-    def __init__(self, path: str, begin: Callable[[], _Decompressor], errors: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self, path: str, begin: Callable[[], _Decompressor], errors: tuple[type[Exception], ...], at_once: int
+    ) -> None:
         super().__init__()
         self._file = open(path, "rb")  # noqa: PTH123, SIM115  (closed with this object)
         self._begin = begin
         self._errors = errors
+        self._at_once = at_once
         self._restart()
 
     def _restart(self) -> None:
@@ -38,6 +46,8 @@ class Unpacked(io.RawIOBase):
         self._plain = b""
         self._given = 0  # bytes of it that were handed out: a chunk may be a thousand times as large once it is plain
         self._at = 0
+        self._line = self._packed = 0  # bytes since the last line's end, plain and packed
+        self.overlong = False
         self.damage = ""
 
     def readable(self) -> bool:
@@ -57,7 +67,8 @@ class Unpacked(io.RawIOBase):
 
     def _unpack(self) -> bool:
         """Decompress one more chunk; False at the end."""
-        packed = self._file.read(_CHUNK_BYTES)
+        packed = self._file.read(self._at_once)
+        read = len(packed)
         if self._stream.eof:  # a file may be several ones put together
             packed = self._stream.unused_data + packed
             if packed.strip(b"\0"):
@@ -70,6 +81,21 @@ class Unpacked(io.RawIOBase):
             self._plain = self._stream.decompress(packed)
         except self._errors as error:
             self.damage = f"the compressed file is damaged ({error})"
+        return not self._is_overlong(read)
+
+    def _is_overlong(self, read: int) -> bool:
+        """Tell whether the line that goes on is longer than one of a history would be; then nothing more is given."""
+        ends = self._plain.rfind(b"\n")
+        if ends >= 0:
+            self._line = self._packed = 0
+        self._line += len(self._plain) - ends - 1
+        self._packed += read
+        most = min(_LONGEST_LINE, max(_SUSPECT_BYTES, _MOST_RATIO * self._packed))
+        if self._line <= most:
+            return False
+        self._plain = self._plain[: ends + 1]
+        self.overlong = True
+        self.damage = f"a line of more than {most >> 20} MB, packed; nothing behind it was read"
         return True
 
     def seek(self, position: int, whence: int = io.SEEK_SET, /) -> int:
@@ -98,8 +124,8 @@ def open_plain(path: str) -> io.BufferedReader:
         return file
     file.close()
     if magic[:2] == b"\x1f\x8b":
-        return io.BufferedReader(Unpacked(path, lambda: zlib.decompressobj(31), (zlib.error,)))
-    return io.BufferedReader(Unpacked(path, *_zstandard(path)))
+        return io.BufferedReader(Unpacked(path, lambda: zlib.decompressobj(31), (zlib.error,), _GZIP_BYTES))
+    return io.BufferedReader(Unpacked(path, *_zstandard(path), _ZSTANDARD_BYTES))
 
 
 def unpacked_zstandard(
@@ -153,3 +179,9 @@ def damage_of(file: io.BufferedReader) -> str:
     """Why a file that was read to its end ends too early; "" when it does not."""
     raw = file.raw
     return raw.damage if isinstance(raw, Unpacked) else ""
+
+
+def is_overlong(file: io.BufferedReader) -> bool:
+    """Tell whether a packed file was left at a line that is too long to be one of a history."""
+    raw = file.raw
+    return isinstance(raw, Unpacked) and raw.overlong

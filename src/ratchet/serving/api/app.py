@@ -61,6 +61,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         summary=_ABOUT,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,  # `description` gives it out, encoded once: no token is asked for it
         responses=problems.EVERYWHERE,
         lifespan=_lifespan,
         middleware=[  # the first is the outermost
@@ -82,6 +83,7 @@ def create(runtime: Runtime, serving: Serving | None = None) -> FastAPI:
         app.include_router(router)
     app.state.agents = Agents(held)
     app.router.routes.append(app.state.agents.route)
+    app.state.described = {}
     app.include_router(description.router)
     described = app.openapi
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.routing import iter_route_contexts
 from pydantic import TypeAdapter
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from ratchet.serving.api import inputs, problems
 from ratchet.serving.api.access import Needs
@@ -61,18 +62,38 @@ def complete(app: FastAPI, document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+@router.get("/openapi.json", include_in_schema=False)
+def openapi(request: Request) -> Response:
+    """The document, encoded once: whoever asks for it needs no token, and may ask often."""
+    return Response(_kept(request.app, "openapi", _encoded), media_type="application/json")
+
+
 @router.get("/docs", include_in_schema=False)
 def docs(request: Request) -> HTMLResponse:
     """Every route, what it takes and who may ask, on one page."""
-    document = request.app.openapi()
+    page = _kept(request.app, "docs", _page)
+    return HTMLResponse(page, headers={"Content-Security-Policy": _PAGE_POLICY})
+
+
+def _kept(app: FastAPI, name: str, make: Callable[[dict[str, Any]], bytes]) -> bytes:
+    held: dict[str, bytes] = app.state.described
+    if name not in held:
+        held[name] = make(app.openapi())
+    return held[name]
+
+
+def _encoded(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _page(document: dict[str, Any]) -> bytes:
     rows = [
         _row(method, path, operation)
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
         if method in METHODS
     ]
-    text = _PAGE.format(title=escape(document["info"]["title"]), rows="\n".join(rows))
-    return HTMLResponse(text, headers={"Content-Security-Policy": _PAGE_POLICY})
+    return _PAGE.format(title=escape(document["info"]["title"]), rows="\n".join(rows)).encode()
 
 
 def _row(method: str, path: str, operation: dict[str, Any]) -> str:
