@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ratchet.errors import BackendError
 from ratchet.recording.decoding import Decoder, quick_decoder
-from ratchet.recording.sources.unpacked import damage_of, is_overlong, open_plain
+from ratchet.recording.sources.unpacked import damage_of, is_overlong, is_packed, open_plain
 from ratchet.records import Json, Row
 
 HEAD_BYTES = 65536  # what a source sees of a file to decide whether it is its own
@@ -28,6 +28,7 @@ _PIECE_LINES = 64
 _FAR_BYTES = 4 << 20
 _HEADS = 4  # how many times as much is looked at where lines are broken
 _LINE_LIMIT_BYTES = 256 << 20  # real lines reach 20 MB; one beyond this is no line of a history, and would fill memory
+_PACKED_LINE_BYTES = 32 << 20  # of a packed file, which says nothing of its size before it is read
 _IDENTITY_BYTES = 4096  # enough to tell a file from the one that replaced it: the first line holds a session's id
 _BOM = b"\xef\xbb\xbf"
 _decode = json.JSONDecoder().raw_decode
@@ -59,7 +60,7 @@ def peek(path: str) -> bytes:
             head += piece
             if len(piece) < HEAD_BYTES:
                 break
-            head += file.readline(_LINE_LIMIT_BYTES)
+            head += file.readline(_longest(file))
             if not head.lstrip().startswith(b"{") or objects_in(head):
                 break
         if b"\n" not in head and is_overlong(file):
@@ -74,7 +75,7 @@ def pieces_behind(path: str, head: bytes) -> Iterator[bytes]:
         file.read(len(head))
         behind = 0
         while behind < _FAR_BYTES:
-            piece = b"".join(islice(iter(partial(file.readline, _LINE_LIMIT_BYTES), b""), _PIECE_LINES))
+            piece = b"".join(islice(iter(partial(file.readline, _longest(file)), b""), _PIECE_LINES))
             if not piece:
                 return
             behind += len(piece)
@@ -250,14 +251,18 @@ def digest_of(line: bytes) -> str:
     return hashlib.sha256(line.rstrip(b"\r\n")).hexdigest()[:16]
 
 
+def _longest(file: io.BufferedReader) -> int:
+    return _PACKED_LINE_BYTES if is_packed(file) else _LINE_LIMIT_BYTES
+
+
 def _next_raw(file: io.BufferedReader) -> tuple[bytes, str]:
     """(the next line with its line feed, why nothing more can be read)."""
     try:
-        raw = file.readline(_LINE_LIMIT_BYTES)
+        raw = file.readline(longest := _longest(file))
     except OSError as error:
         return b"", f"cannot be read from here on ({error.strerror})"
-    if len(raw) == _LINE_LIMIT_BYTES and not raw.endswith(b"\n"):
-        return b"", f"a line of more than {_LINE_LIMIT_BYTES >> 20} MB; nothing behind it was read"
+    if len(raw) == longest and not raw.endswith(b"\n"):
+        return b"", f"a line of more than {longest >> 20} MB; nothing behind it was read"
     if raw.endswith(b"\n") or (raw and not is_overlong(file)):
         return raw, ""
     return b"", damage_of(file)

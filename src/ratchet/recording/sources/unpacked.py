@@ -14,8 +14,7 @@ from ratchet.errors import BackendError, UsageError
 _CHUNK_BYTES = 1 << 16
 # Decompressed at once: gzip makes a thousand times as much of it at most, zstandard thirty thousand times.
 _GZIP_BYTES, _ZSTANDARD_BYTES = 1 << 14, 1 << 10
-# Real lines reach 20 MB, and text packs to a fifth. What is beyond would fill memory and says nothing.
-_LONGEST_LINE = 32 << 20
+# Text packs to a fifth; a long line that packs so much better would fill memory and says nothing.
 _SUSPECT_BYTES, _MOST_RATIO = 4 << 20, 200
 
 
@@ -90,7 +89,7 @@ class Unpacked(io.RawIOBase):
             self._line = self._packed = 0
         self._line += len(self._plain) - ends - 1
         self._packed += read
-        most = min(_LONGEST_LINE, max(_SUSPECT_BYTES, _MOST_RATIO * self._packed))
+        most = max(_SUSPECT_BYTES, _MOST_RATIO * self._packed)
         if self._line <= most:
             return False
         self._plain = self._plain[: ends + 1]
@@ -179,6 +178,11 @@ def damage_of(file: io.BufferedReader) -> str:
     """Why a file that was read to its end ends too early; "" when it does not."""
     raw = file.raw
     return raw.damage if isinstance(raw, Unpacked) else ""
+
+
+def is_packed(file: io.BufferedReader) -> bool:
+    """Tell whether an opened file is decompressed as it is read."""
+    return isinstance(file.raw, Unpacked)
 
 
 def is_overlong(file: io.BufferedReader) -> bool:
