@@ -16,7 +16,6 @@ from ratchet import __version__
 from ratchet.cli.commands import SECTIONS
 from ratchet.cli.folders import PATH
 from ratchet.errors import BackendError, RatchetError
-from ratchet.failures.redaction.forms import hide_url_credentials
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -206,6 +205,8 @@ def explained(error: OSError) -> str:
 def _say(message: str, code: int) -> int:
     """A message may quote a file's name or content, which must not command the terminal, and an address as it was
     given, with a password."""
+    from ratchet.failures.redaction.forms import hide_url_credentials  # a start without a fault does not need it
+
     shown = hide_url_credentials(message)
     click.echo("ratchet: " + "".join(c if c.isprintable() or c == "\n" else "?" for c in shown), err=True)
     return code
