@@ -49,7 +49,8 @@ class RecentCall:
     def __init__(
         self, tool: str, given: Json, said: str, *, failed: bool = False, at: float = 0.0, turn: int = 0
     ) -> None:
-        self.given, self.said, self.failed, self.at, self.turn = given, said, failed, at, turn
+        self.given, self.failed, self.at, self.turn = given, failed, at, turn
+        self.said = tool_call.untagged(said)  # a hook hears it in its client's tags, a transcript may have it without
         self.tool = steps.plain(tool)
         self._input = self._mark = ""
         self._intent: tuple[str, str] | None = None
@@ -179,7 +180,7 @@ def circle(calls: Sequence[RecentCall | None]) -> Circle | None:
     """The circle that the last of these calls closes, in the order in which they were made; None stands for a word of a
     person. None where it closes none."""
     last = calls[-1] if calls else None
-    if last is None or last.is_aside:
+    if last is None or last.is_aside or last.waits:
         return None
     return _failing(last, calls[:-1]) if last.failed else _idle(last, calls[:-1])
 
@@ -208,8 +209,6 @@ def _failing(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | 
 
 def _idle(last: RecentCall, before: Sequence[RecentCall | None]) -> Circle | None:
     """A success that says what is known already."""
-    if last.waits:
-        return None
     if sum(each is not None and each.asks_as(last) for each in before) < SAME - 1:
         return _probing(last, before)
     turns, at = {last.turn}, last.at

@@ -211,6 +211,18 @@ def test_one_file_that_refuses_every_wording_of_an_edit() -> None:
     assert told_at([refused(f"/p/{name}.ts", f"attempt {name}") for name in "abcdef"]) is None
 
 
+@pytest.mark.parametrize(
+    "said", ["String to replace not found in file.\nString: x = 1", "File has not been read yet. Read it first."]
+)
+def test_a_refused_edit_is_the_same_with_and_without_the_tags_of_its_client(said: str) -> None:
+    """A hook hears what a transcript holds in other words."""
+    given: Json = {"file_path": "/p/a.py", "old_string": "x = 1", "new_string": "x = 2"}
+    tagged = f"<tool_use_error>{said}</tool_use_error>"
+    found = told_at([RecentCall("Edit", given, each, failed=True) for each in (said, said, tagged)])
+    assert found is not None
+    assert found[0] == 3
+
+
 def test_one_cause_that_stops_every_command() -> None:
     """openclaw 75923: a run that turns from one failing command to the next."""
     said = "Exit code 1\nbash: cannot create temp file for here-document: No space left on device"
@@ -232,6 +244,20 @@ def test_polling_that_waits_is_left_alone() -> None:
     assert told_at(in_turns) is None
     assert told_at([bash("gh run view 4711", pending, at=60.0 * n) for n in range(9)]) is None
     assert told_at([RecentCall("BashOutput", {"bash_id": "b1"}, pending) for _ in range(9)]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("until curl -sf localhost:3000; do sleep 2; done", "Exit code 143\nCommand timed out after 2m 0.0s"),
+        ("timeout 60 bash -c 'while ! nc -z db 5432; do sleep 1; done'", "Exit code 124"),
+        ("sleep 20 && curl -sf localhost:3000/health", "Exit code 7\ncurl: (7) Failed to connect to localhost"),
+        ("kubectl wait --for=condition=ready pod/x", "Exit code 1\nerror: timed out waiting for the condition"),
+        ("gh run watch 4711", "Exit code 1\nbuild 4711: in progress, no log yet"),
+    ],
+)
+def test_a_wait_that_fails_is_left_alone(command: str, said: str) -> None:
+    assert told_at([bash(command, said, failed=True) for _ in range(9)]) is None
 
 
 def test_a_poll_whose_answer_changes_is_left_alone() -> None:

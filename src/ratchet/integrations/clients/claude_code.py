@@ -204,7 +204,7 @@ def made(tail: bytes, known: set[str]) -> list[RecentCall | None]:
                 failed = block.get("is_error") is True
                 failed = failed or bool(programs.is_shell(tool) and tool_call.exit_code_of(result))
                 at = _seconds(text(record, "timestamp"))
-                found.append(RecentCall(tool, given, tool_call.untagged(result), failed=failed, at=at, turn=at_turn))
+                found.append(RecentCall(tool, given, result, failed=failed, at=at, turn=at_turn))
     return found
 
 
