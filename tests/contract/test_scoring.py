@@ -396,6 +396,26 @@ def test_a_command_says_the_score(hall: Hall, script: str, value: float, reason:
 
 
 @pytest.mark.parametrize(
+    ("out", "err"),
+    [
+        ("", "Ran 1 test in 0.000s\n\nOK (skipped=1)"),
+        ("", "Ran 0 tests in 0.000s\n\nOK"),
+        ("ok", "Ran 0 tests in 0.000s\n\nOK"),
+        ("", "score could not be computed: division by zero"),
+        ("", "1,5"),
+    ],
+)
+def test_what_standard_error_says_of_tests_or_of_a_score_is_no_silence(hall: Hall, out: str, err: str) -> None:
+    assert hall.score(judged(f"printf '{out}'; printf '{err}\\n' >&2"), {}).unmeasured
+
+
+@pytest.mark.parametrize("err", ["WARNING: deprecated", "Failed to load a plugin", "accuracy of the clock: 1 ms"])
+@pytest.mark.parametrize(("out", "value"), [("0.5", 0.5), ("1 passed in 0.1s", 1.0)])
+def test_noise_beside_a_score_changes_nothing(hall: Hall, out: str, value: float, err: str) -> None:
+    assert hall.score(judged(f"echo '{out}'; echo '{err}' >&2"), {}).score == value
+
+
+@pytest.mark.parametrize(
     "said", ["all is well", "best score: Alice", "null", '{"score": null}', '{"error": "boom"}', '{"status": "ok"}']
 )
 def test_a_command_that_says_something_else_is_unmeasured(hall: Hall, said: str) -> None:

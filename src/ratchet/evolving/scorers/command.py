@@ -3,7 +3,8 @@
 `spec["command"]` is the argv, run in a fresh copy of the answer with the graders in it, read-only. The last thing that
 it prints is its score: a number in [0, 1], an object with `score` and `reason`, or what other tools print
 (`scorers.printed`); a number that is no score is 0. Where it prints nothing, exit code 0 is 1 and any other 0. Where it
-prints something else and ends well, nothing is known, and the answer is unmeasured.
+prints something else and ends well, nothing is known, and the answer is unmeasured; so it is where a runner of tests
+says that it ran none.
 """
 
 from __future__ import annotations
@@ -79,14 +80,15 @@ def score(
 
 def _said(ran: Ran) -> Said | None:
     """The score in what it printed; None where its end decides: it printed nothing, was killed, or ended badly without
-    a score. On standard error a runner of tests may deny a success; anything else there is noise."""
+    a score. On standard error a runner of tests speaks, too, and so does, over silence, what is about a score; anything
+    else there is noise."""
     if ran.killed:
         return None
-    said, ended_well = read(ran.stdout.decode("utf-8", "replace")), ran.exit_code == 0
-    if said is None:
-        noted = read(ran.stderr.decode("utf-8", "replace"))
-        return noted if noted is not None and noted.score is not None and noted.score < 1.0 else None
-    if not ended_well and (said.score is None or (said.judged and said.score >= 1.0)):
+    said, noted = (read(stream.decode("utf-8", "replace")) for stream in (ran.stdout, ran.stderr))
+    silent, ended_well = said is None, ran.exit_code == 0
+    if noted is not None and (noted.speaks if said is None else noted.denies(said)):
+        said = noted
+    if said is not None and not ended_well and (said.score is None or (said.score >= 1.0 and (said.judged or silent))):
         return None
     return said
 

@@ -6,12 +6,11 @@ for success: a grader that says something has an opinion, and it is not ours to 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
 from ratchet.evolving.scorers.said import Said, judged, of_counts, of_line, of_word, unread
-from ratchet.evolving.scorers.said_json import of_json, of_table, of_text
+from ratchet.evolving.scorers.said_json import loaded, of_json, of_table, of_text
 from ratchet.evolving.scorers.said_tap import read_tap
 from ratchet.healing.episode import RunnerCounts
 from ratchet.healing.judges.verdicts import counted
@@ -20,16 +19,15 @@ _MOST_CHARS = 400_000
 _RUNNERS_END = 12  # lines: jest and cargo print some more behind their summary
 _MOST_PAIRS = 50
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+_OTHER_DIGITS = re.compile(r"[^\D0-9]")  # Python takes them for numbers, what reads a grader otherwise does not
 _PAIR = re.compile(r"([A-Za-z][\w .@-]{0,40}?) ?(?:[:=] ?|\bis | (?=[\d.]))(\S.{0,2000})")
 _AMOUNT = re.compile(r"(\d{1,7}) (?:(?:tests?|checks?|cases?) )?([a-z]{4,8})")
-_GO = re.compile(r"^(ok|FAIL)[ \t]+\S+[ \t]+(?:\(cached\)|\d|\[)", re.MULTILINE)  # without -v: a line for each package
-
 _CARGO = re.compile(r"^test result: ", re.MULTILINE)  # the number of tests comes before them
 
 
 def read(text: str) -> Said | None:
     """Read the last thing that a grader printed; None where it printed nothing."""
-    text = _ANSI.sub("", text[-_MOST_CHARS:]).rstrip()
+    text = _OTHER_DIGITS.sub("\ufffd", _ANSI.sub("", text[-_MOST_CHARS:])).rstrip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return None
@@ -41,7 +39,7 @@ def read(text: str) -> Said | None:
 def _of_scalar(line: str) -> Said | None:
     """A line that is one number, share or value of JSON."""
     try:
-        return of_json(json.loads(line))
+        return of_json(loaded(line))
     except (ValueError, RecursionError):
         found = of_line(line)
         return None if found is None or of_word(line) is not None else found
@@ -50,13 +48,9 @@ def _of_scalar(line: str) -> Said | None:
 def _of_runner(text: str, lines: Sequence[str]) -> Said | None:
     """The summary of a test runner at the end of a text; a last line that says FAIL outweighs it."""
     end = "\n".join([line for line in text.splitlines() if line.strip()][-_RUNNERS_END:])
-    packages = _GO.findall(text) if _GO.search(end) else []
-    if counted(end) is None and not packages and not _CARGO.search(end):
+    if counted(end) is None and not _CARGO.search(end):
         return None
-    counts = counted(text) or RunnerCounts()
-    if packages and not counts.total:
-        counts = RunnerCounts(passed=packages.count("ok"), failed=packages.count("FAIL"))
-    said, last = of_counts(counts), of_word(lines[-1])
+    said, last = of_counts(counted(text) or RunnerCounts()), of_word(lines[-1])
     denied = last is not None and last.score == 0.0 and said.score == 1.0
     return judged(False, lines[-1]) if denied else said
 
@@ -90,7 +84,6 @@ def _pairs(line: str) -> dict[str, object]:
 
 def _value(text: str) -> object:
     try:
-        held: object = json.loads(text)
+        return loaded(text)
     except (ValueError, RecursionError):
         return text.strip("\"'")
-    return held

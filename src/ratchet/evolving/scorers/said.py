@@ -33,6 +33,7 @@ _ALL_PASSED = re.compile(
     r"all (?:of the |the )?(?:\d{1,7} )?(?:tests?|checks?|cases?|assertions?) (?:have |are )?(?:passed|ok|succeeded)"
 )
 _TIMED_OUT = re.compile(r"time[- _]?out|timed[- _]?out", re.IGNORECASE)
+_ABOUT = re.compile(r"(?i)(?:\b|_)(?:scores?|rewards?|fitness|accuracy)\b|^[\W_]*\d[\W\d_]*$")
 _BEGINS_BADLY = re.compile(r"not ok\b|fail(?:ed|ure)?\b|(?:wrong|incorrect)\b|false(?=$|[:!])")
 
 GOOD = frozenset(
@@ -81,12 +82,24 @@ class Said:
     kind: str = ""
     judged: bool = False
     """Told by words or counts, not by a score: a full success is none where the exit code denies it."""
+    about: bool = False
+    """About a score, or a run of tests, also where it holds no score."""
+
+    @property
+    def speaks(self) -> bool:
+        """Tell whether it is more than noise."""
+        return self.score is not None or self.about
+
+    def denies(self, other: Said) -> bool:
+        """Tell whether it is a run of tests that ended worse than another verdict says."""
+        return self.judged and self.about and other.judged and (self.score or 0.0) < (other.score or 0.0)
 
 
 def unread(shown: str) -> Said:
     """The answer to what holds no score."""
     told = " ".join(shown.split())
-    return Said(score=None, reason=f"it printed {told[:_SHOWN]}{'…' if len(told) > _SHOWN else ''}, which is no score")
+    reason = f"it printed {told[:_SHOWN]}{'…' if len(told) > _SHOWN else ''}, which is no score"
+    return Said(score=None, reason=reason, about=_ABOUT.search(told) is not None)
 
 
 def numbered(value: float, shown: object, reason: str = "") -> Said:
@@ -105,9 +118,9 @@ def of_counts(counts: RunnerCounts, reason: str = "") -> Said:
     """The share of the tests that passed, of those that ran."""
     ran = counts.total - counts.skipped
     if ran <= 0:
-        return Said(score=None, reason=reason or "no test was run")
+        return Said(score=None, reason=reason or "no test was run", judged=True, about=True)
     lost = f"{ran - counts.passed} of {ran} tests failed" if counts.passed < ran else ""
-    return Said(score=counts.passed / ran, reason=reason or lost, judged=True)
+    return Said(score=counts.passed / ran, reason=reason or lost, judged=True, about=True)
 
 
 def timed_out(text: str) -> bool:
@@ -116,13 +129,13 @@ def timed_out(text: str) -> bool:
 
 
 def amount(text: str) -> float | None:
-    """A number as `bc` (.5), Python (nan) and people (50%, 7/10) write it; None for anything else."""
+    """A number as `bc` (.5), Python (nan) and people (50%, 7/10) write it; None for anything else (1_0)."""
     found = re.fullmatch(_RATIO, text)
     if found is not None:
         part, whole = float(found[1]), float(found[2])
         return part / whole if whole else None
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        return None if "_" in text else float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         return None
 

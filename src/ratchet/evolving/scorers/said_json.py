@@ -36,7 +36,10 @@ _MOST_STARTS = 100  # places tried as the beginning of a JSON text of many lines
 _START = re.compile(r"^[\[{]", re.MULTILINE)
 
 # Names without case and punctuation, in the order in which they are believed.
-_SCORES = ("score", "combinedscore", "finalscore", "overallscore", "totalscore", "reward", "fitness")
+_SCORES = (
+    *("score", "combinedscore", "finalscore", "overallscore", "totalscore", "meanscore", "averagescore"),
+    *("reward", "fitness"),
+)
 _RATES = ("accuracy", "passrate", "successrate")
 _MAXIMA = ("maxscore", "max", "maximum", "outof", "possible", "maxpoints", "maxreward")
 _VALIDITY = ("correct", "iscorrect", "valid", "isvalid")
@@ -54,7 +57,10 @@ _FAILED = (
     "wrong",
 )
 _ERRORS = ("errors", "error", "errored", "numruntimeerrortestsuites", "errorsoutsideofexamplescount")
-_SKIPPED = ("skipped", "pending", "todo", "xfailed", "numpendingtests", "numtodotests", "pendingcount")
+_SKIPPED = (
+    *("skipped", "excluded", "ignored", "disabled", "pending", "todo", "xfailed"),
+    *("numpendingtests", "numtodotests", "pendingcount"),
+)
 _TOTALS = ("total", "tests", "numtotaltests", "numtests", "totaltests", "examplecount", "count")
 _WORDED = ("result", "verdict", "outcome", "conclusion")
 _TIMEOUTS = ("timeout", "timedout", "istimeout")
@@ -82,7 +88,7 @@ def _trailing(text: str) -> list[object]:
 
 def _decoded(text: str) -> list[object]:
     """All values of a text of JSON values; none where anything else is in it."""
-    decoder, values, at = json.JSONDecoder(), [], 0
+    decoder, values, at = json.JSONDecoder(object_pairs_hook=_once), [], 0
     try:
         while at < len(text):
             value, at = decoder.raw_decode(text, at)
@@ -92,6 +98,18 @@ def _decoded(text: str) -> list[object]:
     except (ValueError, RecursionError):
         return []
     return values
+
+
+def loaded(text: str) -> object:
+    """One value of JSON. Raises ValueError also for one that says two things under one name."""
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if any(table[name] is not value and table[name] != value for name, value in pairs):
+        raise ValueError("one name has two values")
+    return table
 
 
 def _of_values(values: Sequence[object]) -> Said:
@@ -178,13 +196,11 @@ def _met_a_limit(named: Mapping[str, object]) -> bool:
 
 
 def _stated(named: Mapping[str, object], reason: str, depth: int) -> Said | None:
-    """A score under one of its names; else the only name that ends in "score", or a rate that is the only number."""
+    """A score under one of its names; else a rate that is the only number. A name that says of what else it is a score
+    (`error_score`, `baseline_score`) is none of them."""
     name = next((each for each in _SCORES if each in named), "")
-    others = [each for each in named if each.endswith("score") and each not in _MAXIMA]
-    if "points" in named and "maxpoints" in named:
-        others.append("points")
-    if not name and len(others) == 1:
-        name = others[0]
+    if not name and "points" in named and "maxpoints" in named:
+        name = "points"
     if not name:
         name = next((each for each in _RATES if each in named and _is_alone(named, each)), "")
     if not name:

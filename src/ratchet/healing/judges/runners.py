@@ -18,9 +18,11 @@ _PARTS = re.compile(r"(\d{1,7}) (passed|failed|skipped|todo|pending)\b")
 _JEST = re.compile(r"^Tests: {1,8}(.{0,120}\d total)$", re.MULTILINE)
 _JEST_TEST = re.compile(r"^ {1,4}● (.{1,300})$", re.MULTILINE)
 _NOT_RUN = "Test suite failed to run"
+_JEST_SUITES = re.compile(r"^Test Suites: {1,8}(\d{1,7}) failed", re.MULTILINE)
 _VITEST = re.compile(r"^ {4,10}Tests {1,4}(.{1,120}) \(\d{1,7}\)$", re.MULTILINE)
 _VITEST_TEST = re.compile(r"^ FAIL {1,4}(\S.{0,300}? > .{1,300})$", re.MULTILINE)
 _VITEST_FILE = re.compile(r"^ FAIL {1,4}(\S.{0,300}) \[ .{1,300} \]$", re.MULTILINE)
+_VITEST_LOST = re.compile(r"^ {1,12}(?:Test Files|Errors) {1,4}(\d{1,7}) (?:failed|errors?)\b", re.MULTILINE)
 _NODE = re.compile(r"^[#\u2139] tests \d{1,7}$", re.MULTILINE)
 _NODE_PART = re.compile(r"^[#\u2139] (pass|fail|cancelled|skipped|todo) (\d{1,7})$", re.MULTILINE)
 _NODE_ENDED = re.compile(r"^( *)(not ok|ok) \d{1,7} - (.{1,300}?)(?: # (SKIP|TODO).*)?$")
@@ -29,7 +31,9 @@ _NODE_OPENED = re.compile(r"^( *)(?:# Subtest: |\u25b6 )(.{1,300}?)(?: \([\d.]{1
 _CARGO = re.compile(r"^test result: \w{1,8}\. (\d{1,7}) passed; (\d{1,7}) failed; (\d{1,7}) ignored", re.MULTILINE)
 _CARGO_TEST = re.compile(r"^test (\S.{0,300}?) \.\.\. (ok|FAILED|ignored)", re.MULTILINE)
 _GO_TEST = re.compile(r"^ {0,40}--- (PASS|FAIL|SKIP): (\S{1,300})", re.MULTILINE)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL)[ \t]{1,8}\S{1,300}[ \t](?:[\d.]{1,12}s|\(cached\)|\[)", re.MULTILINE)
+_GO_PACKAGE = re.compile(
+    r"^(ok|FAIL)[ \t]{1,8}\S{1,300}[ \t](?:[\d.]{1,12}s|\(cached\)|\[)(?!.{0,99}\[no tests to run)", re.MULTILINE
+)
 _RSPEC = re.compile(
     r"^(\d{1,7}) examples?, (\d{1,7}) failures?(?:, (\d{1,7}) pending)?"
     r"(?:, (\d{1,7}) errors? occurred outside of examples)?$",
@@ -80,12 +84,18 @@ def _jest(text: str) -> RunnerCounts:
     """Of jest: only what failed is named, unless it is asked for more."""
     headings = [name.strip() for name in _JEST_TEST.findall(text)]
     named: list[tuple[str, Ended]] = [(name, "failed") for name in headings if name not in (_NOT_RUN, "Console")]
-    return _counts(named, **_parts(_JEST.findall(text)[-1]), errors=headings.count(_NOT_RUN))
+    return _with_lost(named, _parts(_JEST.findall(text)[-1]), headings.count(_NOT_RUN), _JEST_SUITES.findall(text))
 
 
 def _vitest(text: str) -> RunnerCounts:
     failed: list[tuple[str, Ended]] = [(name, "failed") for name in _VITEST_TEST.findall(text)]
-    return _counts(failed, **_parts(_VITEST.findall(text)[-1]), errors=len({*_VITEST_FILE.findall(text)}))
+    lost = len({*_VITEST_FILE.findall(text)})
+    return _with_lost(failed, _parts(_VITEST.findall(text)[-1]), lost, _VITEST_LOST.findall(text))
+
+
+def _with_lost(named: Named, parts: dict[str, int], errors: int, lost: Iterable[str]) -> RunnerCounts:
+    """Counts in which files that are `lost` are errors, but for those whose tests tell of it."""
+    return _counts(named, **parts, errors=errors or (0 if parts["failed"] else sum(map(int, lost))))
 
 
 def _node(text: str) -> RunnerCounts:

@@ -35,8 +35,8 @@ _PYTEST = re.compile(r"^=* ?((?:\d{1,7} [a-z]{1,12}(?:, )?){1,8}) in [\d.]{1,12}
 _PARTS = re.compile(r"(\d{1,7}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 _MOCHA = re.compile(r"^ {1,8}(\d{1,7}) (passing|failing)\b", re.MULTILINE)
 _NOTHING = re.compile(
-    r"^no tests ran\b|\bcollected 0 items\b|^Ran 0 tests|^NO TESTS RAN|^No tests? found|no test files\]?$|"
-    r"^testing: warning: no tests to run|Error: no test specified",
+    r"^no tests ran\b|\bcollected 0 items\b|^Ran 0 tests|^NO TESTS RAN|^No tests? found|"
+    r"no test(?:s to run| files)\]?$|Error: no test specified",
     re.MULTILINE | re.IGNORECASE,
 )
 
