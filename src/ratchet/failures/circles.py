@@ -91,16 +91,14 @@ class RecentCall:
         return self._mark
 
     def fails_as(self, other: RecentCall, *, changed: bool) -> bool:
-        """Tell whether it failed as another call of its tool did: with the same words; where the same was asked, in all
-        words without a digit, or, if something was `changed`, in all but the places in files, which an edit moves;
-        where a tool says itself why it refuses a file, in its first line (what follows quotes the call)."""
+        """Tell whether it failed as another call of its tool did: with the same words; where the same was asked, if it
+        `stays`; where a tool says itself why it refuses a file, in its first line (what follows quotes the call)."""
         if not self.failed or self.tool != other.tool:
             return False
         if self.brought_as(other):
             return self.tells or self.asks_as(other)
         if self.asks_as(other):
-            same = _without_places if changed else _without_digits
-            return same(self.said) == same(other.said)
+            return stays(self.said, other.said, changed=changed)
         if self.tool in SHELL_TOOLS or not self.target or self.target != other.target:
             return False
         return self.said[:_LINE_CHARS].partition("\n")[0] == other.said[:_LINE_CHARS].partition("\n")[0]
@@ -136,15 +134,28 @@ class RecentCall:
     def brought_as(self, other: RecentCall) -> bool:
         """Tell whether it brought the same as another one of the same tool."""
         alike = len(self.said) == len(other.said) or abs(len(self.said) - len(other.said)) < _TIMES_CHARS
-        return self.tool == other.tool and alike and self.mark == other.mark
+        return self.tool == other.tool and alike and self.mark == other.mark and not self.echoes
+
+    @property
+    def echoes(self) -> bool:
+        return not self.failed and steps.echoes(self.tool, self.input, self.said)
+
+
+def stays(said: str, before: str, *, changed: bool) -> bool:
+    """Tell whether one command failed as it had before: with the same words, those with a digit and files for the
+    moment aside; if something was `changed` in between, in all but these files and the places in files, which an edit
+    moves."""
+    same = _without_places if changed else _without_digits
+    return same(said) == same(before)
 
 
 def _without_digits(said: str) -> list[str]:
-    return [word for word in tool_call.ends(said, _SAID_CHARS).split() if not compiled(r"\d").search(word)]
+    said = compiled(_MOMENTARY).sub("", tool_call.ends(said, _SAID_CHARS))
+    return [word for word in said.split() if not compiled(r"\d").search(word)]
 
 
 def _without_places(said: str) -> str:
-    text = compiled(_PLACE).sub("", tool_call.ends(said, _SAID_CHARS))
+    text = compiled(f"{_PLACE}|{_MOMENTARY}").sub("", tool_call.ends(said, _SAID_CHARS))
     return "".join(compiled(_PASSING).sub("", text).split())
 
 
@@ -153,6 +164,7 @@ _PLACE = (  # of a finding, behind a file's name, and before a line of source th
     r"(?m)(?:\.\w{1,6}|<\w{1,10}>)(?::\d{1,6}(?::\d{1,6})?\b|\(\d{1,6}(?:,\d{1,6})?\))|\b(?:line|column|col) \d{1,6}\b"
     r"|^[ >]{0,4}\d{1,6}(?= ?\|)"
 )
+_MOMENTARY = r"(?:/te?mp/|/var/folders/|\\[Tt]e?mp\\)[^\s:;,'\"`)]+"
 _PASSING = (  # times and durations; identifiers, long numbers and processes
     r"\d+(?::\d\d(?::\d\d(?:[.,]\d+)?)?Z?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
     r"|\b(?=[A-Za-z_-]{0,40}\d)[\w-]{16,80}\b|\b\d{10,}\b|\bpid:?\s\d+"

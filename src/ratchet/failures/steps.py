@@ -16,7 +16,7 @@ def _names(text: str) -> frozenset[str]:
 _LOOKS = _names(
     """
     read grep glob ls list search find view fetch open cat notebookread webfetch websearch toolsearch readfile listdir
-    listfiles searchfiles grepsearch filesearch codebasesearch readmcpresource listmcpresources
+    get listfiles searchfiles grepsearch filesearch codebasesearch readmcpresource listmcpresources
     """
 )
 _GIT_LOOKS = _names("status diff log show branch blame remote rev-parse ls-files")
@@ -26,6 +26,8 @@ _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor 
 # What only trims or merges a command's output makes no other call.
 _REDIRECTS = compiled(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
 _TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
+_ECHO_CHARS = 120
+_SHORT_CHARS = 4  # "ok", "done": too short to tell a state
 _ASIDE = compiled(
     r"\bsleep\s+[\d.$]|\bStart-Sleep\b|\btimeout\s+/t|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b"
 )  # a command that waits
@@ -70,6 +72,21 @@ def looks(tool: str, head: str, command: str) -> bool:
     program, _, verb = head.partition(" ")
     sees = program in NOISE or (program == "git" and verb in _GIT_LOOKS)
     return tool in SHELL_TOOLS and sees and not writes(head, command)
+
+
+def echoes(tool: str, asked: str, said: str) -> bool:
+    """Tell whether the answer of a tool that acts (a click, a key) says only that it did what it was `asked`, in a line
+    without a number of its own: nothing of the state to which that led."""
+    if len(said) > _ECHO_CHARS or "\n" in said.strip() or tool in SHELL_TOOLS:
+        return False
+    if tool.startswith(tuple(_LOOKS)) or edits(tool, ""):
+        return False
+    call = f"{tool} {asked}".lower()
+    own, words = compiled(r"[a-z]+|\d+").findall(call), compiled(r"[a-z]+|\d+").findall(said.lower())
+    echoed = [word for word in words if word in own or (len(word) > 3 and word.removesuffix("ed") in call)]
+    if not said.isascii() or any(word.isdecimal() for word in words if word not in echoed):
+        return False
+    return len(said) <= _SHORT_CHARS or any(word.endswith("ed") for word in echoed) or 2 * len(echoed) >= len(words) > 0
 
 
 def writes(head: str, command: str) -> bool:

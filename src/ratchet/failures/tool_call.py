@@ -23,7 +23,8 @@ EDIT_CHARS = 400
 MESSAGE_CHARS = 4000
 # A longer result is judged by its two ends: real ones reach 20 MB, and an error stands at an end of them.
 JUDGED_CHARS = 200_000
-PICTURE = "picture"
+PICTURE, ECHO = "picture", "echo"
+"""Marks of results that say nothing of the state: no two of them are the same."""
 _MARKED_CHARS = 20_000  # of a result that tell it from another one
 _TIMED_CHARS = 1_600  # of these, at the ends, in which only times and durations are left out
 _COMMAND_KEYS = ("command", "cmd", "script", "code")

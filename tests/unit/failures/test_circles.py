@@ -211,6 +211,15 @@ def test_one_file_that_refuses_every_wording_of_an_edit() -> None:
     assert told_at([refused(f"/p/{name}.ts", f"attempt {name}") for name in "abcdef"]) is None
 
 
+def test_a_failure_that_names_another_temporary_file_each_time() -> None:
+    said = "Exit code 1\ncc1: fatal error: /tmp/cc{}.c: No such file or directory"
+    assert told_at([bash("make", said.format(name), failed=True) for name in ("aXw", "bQr", "cZk")]) is not None
+    edited = [
+        each for name in "abcd" for each in (edit(number=ord(name)), bash("make", said.format(name), failed=True))
+    ]
+    assert told_at([*edited]) is not None
+
+
 @pytest.mark.parametrize(
     "said", ["String to replace not found in file.\nString: x = 1", "File has not been read yet. Read it first."]
 )
@@ -258,6 +267,28 @@ def test_polling_that_waits_is_left_alone() -> None:
 )
 def test_a_wait_that_fails_is_left_alone(command: str, said: str) -> None:
     assert told_at([bash(command, said, failed=True) for _ in range(9)]) is None
+
+
+ECHOES: list[tuple[str, Json, str]] = [
+    ("mcp__browser__computer", {"action": "left_click", "coordinate": [5, 6]}, "Clicked at (5, 6)"),
+    ("mcp__browser__computer", {"action": "scroll", "direction": "down", "amount": 5}, "Scrolled down by 5 ticks"),
+    ("mcp__browser__press_key", {"key": "ArrowDown"}, "Pressed key ArrowDown"),
+    ("mcp__browser__click", {"uid": "1_4"}, "Successfully clicked on the element"),
+    ("mcp__phone__swipe_on_screen", {"direction": "up"}, "Swiped up on screen"),
+    ("mcp__browser__navigate_back", {}, "Went back"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "given", "said"), ECHOES)
+def test_a_click_that_says_only_that_it_was_made_is_left_alone(tool: str, given: Json, said: str) -> None:
+    """It says nothing of the page to which it led."""
+    assert told_at([RecentCall(tool, given, said) for _ in range(9)]) is None
+
+
+@pytest.mark.parametrize("tool", ["mcp__tracker__get_issue", "mcp__tracker__issue_state"])
+def test_an_answer_about_the_state_is_no_echo(tool: str) -> None:
+    given: Json = {"id": "A-1"}
+    assert told_at([RecentCall(tool, given, "Issue A-1 waits for review by 2 people") for _ in range(9)]) is not None
 
 
 def test_a_poll_whose_answer_changes_is_left_alone() -> None:

@@ -18,6 +18,7 @@ from ratchet.failures.patterns.patterns import patterns
 from ratchet.failures.tool_call import result_mark
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources import source_for
+from ratchet.recording.sources.calls import Result, closed, opened
 from ratchet.records import Json, Outcome, Row
 from ratchet.testing.stores import open_store
 
@@ -189,6 +190,56 @@ def test_going_round_in_several_steps_is_a_loop(session: Session) -> None:
         session.call("browser_open", "http://a", "page", head="browser_open")
         session.call("browser_click", "login", "denied", head="browser_click")
     assert {tool for tool, _ in session.found} == {"browser_open", "browser_click"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "TypeError: bad operand (pid {0}7{0}1)",
+        "TypeError: <Foo object at 0x7f{0}ab> is not callable",
+        '{{"error":"bad request","request_id":"9b2d7c1e-0000-4000-8000-00000000000{0}"}}',
+        "Error: Cannot resolve './x'\nA complete log is in: /home/dev/.npm/_logs/2026-11-03T10_0{0}_00Z-debug.log",
+        "cc1: fatal error: /tmp/cc{1}.c: No such file or directory",
+    ],
+)
+def test_a_failure_is_the_same_whatever_it_is_numbered(session: Session, said: str) -> None:
+    for number, name in enumerate("aqxzk"):
+        session.bash("make all", error=said.format(number, name * 4))
+    assert session.found == [("Bash", 5)]
+
+
+def test_edits_that_do_not_touch_a_failure_go_round_with_it(session: Session) -> None:
+    for _ in range(UNSURE - 1):
+        session.edit("/srv/app.js")
+        session.bash("npm test", error="FAIL app.test.js:4:2 expected 2")
+        session.bash("git checkout app.js", "Updated 1 path")
+    assert session.found == []
+    session.bash("npm test", error="FAIL app.test.js:9:2 expected 2")
+    assert session.found == [("Bash", UNSURE)]
+    [found] = loops(session.rows)
+    assert "whatever was changed in between" in str(found["failure"])
+
+
+def test_a_failure_that_moves_on_after_each_edit_is_no_loop(session: Session) -> None:
+    for number in range(6):
+        session.edit("/srv/app.js")
+        session.bash("npm test", error=f"{6 - number} failed, {number} passed")
+    for _ in range(3):
+        session.bash("make", error="no rule to make target")
+        session.edit("/srv/Makefile")
+    session.bash("make", "built")
+    session.bash("make", error="no rule to make target")
+    assert session.found == []
+
+
+@pytest.mark.parametrize(("said", "found"), [("Pressed key ArrowDown", 0), ("Row 3 of 3 is shown", 1)])
+def test_a_key_that_says_only_that_it_was_pressed_is_no_loop(said: str, found: int) -> None:
+    rows: Steps = []
+    for number in range(6):
+        call = opened("mcp__browser__press_key", {"key": "ArrowDown"}, at=60.0 * number)
+        result = Result(text=said, at=60.0 * number + 1)
+        rows.append(row_of(closed(call, result, agent="a", session="s", key=str(number))))
+    assert len(loops(rows)) == found
 
 
 def test_polling_with_changing_results_is_no_loop(session: Session) -> None:

@@ -1,12 +1,13 @@
 """Finds an agent that goes round in circles: the same call again and again, with nothing new in between. Pure.
 
 A loop is found also where each call succeeded. What tells it from honest work:
-- something was changed in between (an edit, any step not known to only look): the call may now answer otherwise, and a
-  success that itself changes something is no repetition of the one before;
+- something was changed in between (an edit, any step not known to only look): a success may now answer otherwise, and
+  one that itself changes something is no repetition of the one before; a failure that stays the same counts on;
 - its result differs from the last time (polling), or a wait stood in between: the world moved by itself;
 - a person said something in between;
 - the call waits on purpose, or keeps the agent's own notes;
-- nobody knows what was asked or brought (no input, a redacted or cut one, a picture): two unknowns are not the same.
+- nobody knows what was asked or brought (no input, a redacted or cut one, a picture, a click that says only that it
+  was made): two unknowns are not the same.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ratchet.failures import steps
+from ratchet.failures.circles import stays
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.kind import is_transient
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import SHELL_TOOLS
-from ratchet.failures.tool_call import PICTURE, result_mark
+from ratchet.failures.tool_call import ECHO, PICTURE, result_mark
 from ratchet.ids import outcome_id
 from ratchet.records import Json, Row, number_in, text_in
 
@@ -32,7 +34,8 @@ SAME_RESULT = 3
 """Calls that make a loop when each is known to have brought the same as the one before."""
 
 UNSURE = 4
-"""... when the source does not tell what the calls brought, or when they are only nearly the same."""
+"""... when the source does not tell what the calls brought, when they are only nearly the same, or when something was
+changed in between that did not touch the failure."""
 
 TRANSIENT = 6
 """... when each failed in a way that may pass by itself: some retries are right, hammering is not."""
@@ -67,6 +70,7 @@ class _Call:
     intent: tuple[str, str]
     input: str
     result: str
+    said: str  # by the failure; "" where there was none
     transient: bool
     varies: bool  # only looked, or failed: asking nearly the same once more is the same question
 
@@ -78,6 +82,8 @@ class _Repeat:
     call: _Call
     rows: list[Row] = field(default_factory=list)
     inputs: set[str] = field(default_factory=set)
+    changed: bool = False  # something was, in between: what fails the same counts on, with more patience
+    moved: bool = False  # ... since the last call
 
     def add(self, row: Row, call: _Call) -> None:
         """Count a call, but for one that began before the last one had an answer: it could not know of it."""
@@ -85,10 +91,11 @@ class _Repeat:
         if last is None or _when(row)[0] >= _when(last)[0] + number_in(last, "duration_s"):
             self.rows.append(row)
             self.inputs.add(call.input)
+            self.changed, self.moved = self.changed or self.moved, False
 
     @property
     def is_loop(self) -> bool:
-        sure = self.call.result and len(self.inputs) == 1
+        sure = self.call.result and len(self.inputs) == 1 and not self.changed
         return len(self.rows) >= (TRANSIENT if self.call.transient else SAME_RESULT if sure else UNSURE)
 
 
@@ -162,21 +169,33 @@ def _runs(rows: Sequence[Row]) -> Iterator[_Repeat]:
         else:
             run, again = None, False
         if ends or (row.get("ok") and _may_change(row, tool, again=again or call in seen)):
-            yield from (other for other in open_runs if other is not run)
-            open_runs = [run] if run is not None else []
+            ended, open_runs = _after_change(open_runs, run)
+            yield from ended
             if ends:
                 seen.clear()
         seen.add(call)
     yield from open_runs
 
 
+def _after_change(open_runs: Sequence[_Repeat], last: _Repeat | None) -> tuple[list[_Repeat], list[_Repeat]]:
+    """The runs that end where something was changed, and those that go on: the one that did it, and failures."""
+    kept = [run for run in open_runs if run is last or run.call.said]
+    for run in kept:
+        run.moved = run.moved or run is not last
+    return [run for run in open_runs if run is not last and not run.call.said], kept
+
+
 def _goes_on(run: _Repeat, call: _Call, row: Row) -> bool:
-    return run.call.result == call.result and _when(row)[0] - _when(run.rows[-1])[0] <= PAUSE_S
+    if _when(row)[0] - _when(run.rows[-1])[0] > PAUSE_S or bool(run.call.said) != bool(call.said):
+        return False
+    same = run.call.input == call.input and bool(call.said)
+    changed = run.changed or run.moved
+    return run.call.result == call.result or (same and stays(run.call.said, call.said, changed=changed))
 
 
 def _is_known(call: _Call) -> bool:
     """Tell whether it is known what was asked, and that it did not bring a picture."""
-    return call.input not in ("", "{}", "[]") and call.result != PICTURE and not _UNKNOWN.search(call.input)
+    return call.input not in ("", "{}", "[]") and call.result not in (PICTURE, ECHO) and not _UNKNOWN.search(call.input)
 
 
 def _is_same(one: _Call, other: _Call) -> bool:
@@ -246,15 +265,17 @@ def _call(row: Row, tool: str) -> _Call:
     asked = text_in(row["step"], "input")
     asked = steps.trimmed(asked) if tool in SHELL_TOOLS else _without_remarks(asked)
     failed = not row.get("ok")
-    result = text_in(row.get("context"), "result")
-    if failed and not result:
-        result = result_mark(text_in(row.get("failure"), "message"))
+    result, said = text_in(row.get("context"), "result"), ""
+    if failed:
+        said = text_in(row.get("failure"), "message")
+        result = result or result_mark(said)
     return _Call(
         tool=tool,
         intent=(text_in(row["step"], "head"), text_in(row["step"], "target")),
         input=" ".join(asked.split()),
         result=result,
-        transient=_kind(row) in KINDS and is_transient(_kind(row), text_in(row.get("failure"), "message")),
+        said=said,
+        transient=_kind(row) in KINDS and is_transient(_kind(row), said),
         varies=failed or steps.looks(tool, *_asked(row)),
     )
 
@@ -273,6 +294,9 @@ def _derived(run: _Repeat) -> Row:
     first, last = run.rows[0], run.rows[-1]
     session, tool = text_in(first, "session"), text_in(first["step"], "tool")
     shown = " ".join(text_in(first["step"], "input").split())[:_SHOWN_CHARS]
+    how = f"failed the same {len(run.rows)} times, whatever was changed in between"
+    if not run.changed:
+        how = f"was called {len(run.rows)} times without new state in between"
     context: Row = {"calls": [row["id"] for row in run.rows]}
     for name in ("duration_s", "tokens", "cost_usd"):
         wasted = sum(number_in(row, name) for row in run.rows[1:] if row.get("ok"))
@@ -286,7 +310,7 @@ def _derived(run: _Repeat) -> Row:
         "started_at": last["started_at"],
         "source": DERIVED,
         "failure": {
-            "message": f"{tool} was called {len(run.rows)} times without new state in between: {shown}",
+            "message": f"{tool} {how}: {shown}",
             "kind": "loop_detected",
             "flagged": False,
         },

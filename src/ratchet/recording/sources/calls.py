@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ratchet import ids
-from ratchet.failures import intent, verdict
+from ratchet.failures import intent, steps, verdict
 from ratchet.failures import tool_call as toolcall
 from ratchet.recording.remotes import REMOTE, remote_in
 from ratchet.recording.sources import fields
@@ -93,7 +93,10 @@ def closed(call: Row, result: Result, *, agent: str, session: str, key: str, tok
         duration_s = max(0.0, result.at - began)
     given = fields.text(call.get("input"))
     failure = failure_of(result, tool=tool, head=head, given=given)
-    context: dict[str, Json] = {} if failure else {"result": toolcall.result_mark(result.text)}
+    context: dict[str, Json] = {}
+    if failure is None:
+        echo = steps.echoes(steps.plain(tool), given, result.text)
+        context["result"] = toolcall.ECHO if echo else toolcall.result_mark(result.text)
     if remote := remote_in(given, result.text):
         context[REMOTE] = remote
     if call.get("turn"):
