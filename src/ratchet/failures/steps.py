@@ -79,6 +79,8 @@ def echoes(tool: str, asked: str, said: str) -> bool:
     without a number of its own: nothing of the state to which that led."""
     if len(said) > _ECHO_CHARS or "\n" in said.strip() or tool in SHELL_TOOLS:
         return False
+    if compiled(r'"(?:command|cmd|script|code)":').search(asked):
+        return False  # what a program prints is its own
     if tool.startswith(tuple(_LOOKS)) or edits(tool, ""):
         return False
     call = f"{tool} {asked}".lower()
