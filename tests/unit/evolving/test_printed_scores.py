@@ -136,6 +136,7 @@ def test_the_usual_spellings_are_read(text: str, score: float) -> None:
         "score: \uff11.0",
         '{"score": 0.2, "score": 1.0}',
         'score: {"score": 0.2, "score": 1.0}',
+        '{"Score": 0.2, "score": 1.0}',
         "1_0 of 1_0",
         '{"error": "boom"}',
         '{"error": 1.0}',

@@ -162,7 +162,10 @@ def _of_list(values: Sequence[object], depth: int = 0) -> Said:
 
 def of_table(table: Mapping[str, object], depth: int = 0) -> Said:
     """Read the score in an object. A time limit met, or a denial beside a full score, is no success."""
-    named = {_bare(str(name)): value for name, value in table.items()}
+    names = [_bare(str(name)) for name in table]
+    if any(names.count(each) > 1 for each in _SCORES):
+        return unread(json.dumps(table, ensure_ascii=False))
+    named = dict(zip(names, table.values(), strict=True))
     reason = next((str(named[each]) for each in _REASONS if isinstance(named.get(each), str) and named[each]), "")
     if _met_a_limit(named) or any(_met_a_limit(_table(named.get(each))) for each in ("artifacts", "metrics")):
         return Said(score=0.0, reason=reason or "the grader says that it timed out", kind="timeout")
