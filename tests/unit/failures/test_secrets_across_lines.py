@@ -36,8 +36,9 @@ def test_a_secret_goes_in_plain_text_in_a_tool_s_input_and_in_json_inside_of_jso
     text = form.replace("@", DRAWN)
     hidden = redact(text)
     assert DRAWN not in hidden
-    inside = {"file_path": "/a", "content": f"first: 1\n{text}\nlast: 1"}
-    for value in (inside, {"body": json.dumps(inside)}):
+    inside: dict[str, Json] = {"file_path": "/a", "content": f"first: 1\n{text}\nlast: 1"}
+    values: tuple[dict[str, Json], ...] = (inside, {"body": json.dumps(inside)})
+    for value in values:
         found = redact(json.dumps(value))
         assert DRAWN not in found
         assert json.loads(found).keys() == value.keys()

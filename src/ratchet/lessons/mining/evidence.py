@@ -93,7 +93,7 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
     ended = [each for each in fixes if each.fixed and _is_known(each)]  # what nobody can say speaks for no other fix
     worked = {each.session for each in ended if _fits(told[:1], each)}
     met = worked | {each.session for each in fixes if not each.fixed or _is_known(each)}
-    state, reason = _state(proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
+    state, reason = _state(key, proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
     return FixVerdict(
         state=state,
         forms=told,
@@ -164,7 +164,7 @@ def _fits(told: Sequence[frozenset[str]], each: Seen) -> bool:
 
 
 def _state(
-    *, proven: bool, right: int, wrong: int, told: Sequence[frozenset[str]], fixes: Sequence[Seen]
+    key: str, *, proven: bool, right: int, wrong: int, told: Sequence[frozenset[str]], fixes: Sequence[Seen]
 ) -> tuple[LessonState, str]:
     offers = right + wrong
     if all(silences(forms) for forms in told):
@@ -184,7 +184,33 @@ def _state(
     others = known - {each.session for each in fixes if _fits(told, each)}
     if others and len(known - others) < PROVEN_SESSIONS:
         return "candidate", f"it was otherwise in {len(others)} of {len(known)} sessions"
+    if not _is_judged(key) and not all(_is_asked(key, forms, fixes) for forms in told):
+        return "candidate", "it ended what happened as the code ran: no checker judged it, and the error asks for none"
     return "active", ""
+
+
+def _is_judged(key: str) -> bool:
+    """Tell whether a checker made a finding, and so says of the code itself that it is right now. A program or a test
+    that stops failing does not: what it asked for may be what the edit took away."""
+    return key[:2] not in ("t:", "e:", "w:") and key[:3] != "py:"
+
+
+def _is_asked(key: str, forms: AbstractSet[str], fixes: Sequence[Seen]) -> bool:
+    """Tell whether an edit did nothing but what an error asks for that names a name which is not known: it imports
+    that, or puts another one in its place."""
+    missing = re.split(r"[.:]", name_in(key))[-1]
+    others = {re.split(r"[.:]", form)[-1] for form in forms if form.startswith("instead ")}
+    others = {name.removeprefix("instead ") for name in others}
+    if not missing or len(others) + sum(form.startswith("import ") for form in forms) < len(forms):
+        return False
+    fitting = [each for each in fixes if each.fixed and forms & each.forms]
+    return not others or any(_without(each.removed, {missing}) == _without(each.added, others) for each in fitting)
+
+
+def _without(lines: Sequence[str], names: AbstractSet[str]) -> list[str]:
+    """The lines with a mark where one of the names stands, with its owners."""
+    of = re.compile(rf"(?:\w+(?:\.|::|->))*\b(?:{'|'.join(map(re.escape, sorted(names)))})(?!\w)")
+    return [of.sub("\0", line.strip()) for line in lines]
 
 
 # -- what most fixes share ------------------------------------------------------------------------------------------
