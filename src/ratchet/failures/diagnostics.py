@@ -33,9 +33,9 @@ _TEST_FILE = r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_t
 _CODE_LINE = r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b"
 _GO_LOG = r"^\s{4,}\S+\.go:\d+: "
 _NOISE = (
-    r"ERROR task failed|^exit status \d|^Exit code \d+$|^(?:FAIL|ok)\s|^\d+ issues?:|^make(?:\[\d+\])?: \*\*\*"
-    r"|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)|^npm (?:ERR!|error)(?: (?:A complete|path|Exit"
-    r"|errno|command).*)?$"
+    r"ERROR task failed|^exit status \d|^Exit code \d+$|^(?:FAIL|ok)\s|^\d+ issues?:"
+    r"|^make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)"
+    r"|^npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
     r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many err"
     r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> "
     r"|^# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it

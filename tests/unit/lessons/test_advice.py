@@ -210,3 +210,94 @@ def test_an_option_of_a_check_may_take_the_place_of_one_that_it_does_not_know() 
 def test_no_output_names_what_an_interpreter_loads(worked: str) -> None:
     failed = f"{worked.split()[0]} {worked.split()[-1]}"
     assert held_back(worked, failed=failed, said=f"hint: try {worked}")
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "--as-root",
+        "--uid 0",
+        "--profile admin",
+        "--net=host",
+        "--acl public-read",
+        "--plugin ./x.so",
+        "--yes",
+        "--prod",
+    ],
+)
+@pytest.mark.parametrize(
+    "said",
+    ["not possible as it is; try {}", "shop put is invalid without it: use {}", "this is required, run with {}"],
+)
+def test_free_prose_gives_no_grounds(said: str, added: str) -> None:
+    said = f"{FAILED}: {said.format(added)}"
+    assert held_back(f"shop put {added}", failed="shop put", said=said)
+    vouched = ran([HeadRun("shop put", f"shop put {added}", ok=1)], sessions=3)
+    assert held_back(f"shop put {added}", failed="shop put", said=said, vouched=vouched) == ""
+
+
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [
+        ("shop put --fmt csv", "unknown flag: --fmt\nDid you mean --format?"),
+        (
+            "shop put --fmt csv",
+            "error: unexpected argument '--fmt' found\n\n  tip: a similar argument exists: '--format'",
+        ),
+        ("shop put --fmt csv", 'Option "fmt" was replaced by "--format"'),
+        ("shop put csv", "error: missing required option: --format"),
+        ("shop put csv", "error: the following arguments are required: --format"),
+        ("shop put csv", "shop: wrong use\n\nUsage: shop put FILE\n  --format TEXT"),
+    ],
+)
+def test_what_a_tool_says_of_its_own_options_gives_grounds(failed: str, said: str) -> None:
+    assert held_back("shop put --format csv", failed=failed, said=said) == ""
+
+
+@pytest.mark.parametrize(
+    ("worked", "said"),
+    [
+        ("pip install shop-lib", "ModuleNotFoundError: No module named 'shop_lib'"),
+        ("go get shop.io/cart", "no required module provides package shop.io/cart; to add it:\n\tgo get shop.io/cart"),
+        ("uv add shoplib==2.1", "ModuleNotFoundError: No module named 'shoplib'"),
+    ],
+)
+def test_what_the_error_misses_is_fetched_under_that_very_name(worked: str, said: str) -> None:
+    assert held_back(worked, failed="make check", said=said) == ""
+    assert held_back(f"{worked}-more", failed="make check", said=f"{said}\nhint: run `{worked}-more`") != ""
+    elsewhere = f"{worked.partition('==')[0]}@npm:more"
+    assert held_back(elsewhere, failed="make check", said=f"{said}\nhint: run `{elsewhere}`") != ""
+
+
+@pytest.mark.parametrize("worked", ["rustup component add rustfmt", "npx playwright install"])
+def test_a_tool_fetches_its_own_parts_where_the_error_says_so(worked: str) -> None:
+    assert held_back(worked, failed="make check", said=f"It is not installed: run `{worked}`") == ""
+    assert held_back(worked, failed="make check", said=FAILED) != ""
+
+
+@pytest.mark.parametrize(
+    "worked",
+    ["uv run shoplint src", "bundle exec shoplint src", "pnpm exec shoplint src", "python3 -m shoplint src"],
+)
+def test_a_missing_program_is_run_by_a_runner_as_it_stood(worked: str) -> None:
+    said = "bash: shoplint: command not found"
+    assert held_back(worked, failed="shoplint src", said=said) == ""
+    assert held_back(worked, failed="shoplint src", said=FAILED) != ""
+    program, _, rest = worked.partition("shoplint")
+    assert held_back(f"{program}shoplint-more{rest}", failed="shoplint src", said=said) != ""
+    assert "`uv --quiet run`" in held_back("uv --quiet run shoplint src", failed="shoplint src", said=said)
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked", "said"),
+    [
+        ("cat src/shop.toml", "cat config/shop.toml", "cat: src/shop.toml: No such file or directory"),
+        ("pytest tests/test_a.py", "pytest tests/api/test_a.py", "ERROR: file or directory not found: tests/test_a.py"),
+        ("python3 bin/gen.py", "python3 tools/gen.py", "can't open file '/w/bin/gen.py': [Errno 2] No such file"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_where_it_is_in_the_project(failed: str, worked: str, said: str) -> None:
+    assert held_back(worked, failed=failed, said=said) == ""
+    program, _, path = worked.rpartition(" ")
+    assert held_back(f"{program} ../{path}", failed=failed, said=said) != ""
+    assert held_back(f"{program} {path}x", failed=failed, said=said) != ""

@@ -1,8 +1,9 @@
 """Decides whether a mined step may become advice by itself, or waits for a person.
 
 A rule about what the working step ADDS to the one that failed, not a list of bad words: it may add what the failing
-output names, a path of the project, what three sessions' successful runs of this project use, or a verb of a short
-allow-list. Everything else waits for a person. The wordings of `lessons.mining.refused` stay a second net below it.
+tool says of its own grammar or is missing (`lessons.mining.said`), a path of the project, what three sessions'
+successful runs of this project use, or a verb of a short allow-list. Everything else waits for a person, whatever free
+prose proposes: whoever writes an output writes that. The wordings of `lessons.mining.refused` stay a second net.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ratchet.lessons.mining.calls import Piece, pieces_of
 from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.habits import Vouched
 from ratchet.lessons.mining.refused import CHECKERS
+from ratchet.lessons.mining.said import FailingOutput, named
 from ratchet.lessons.mining.shell_remedies import SELECTS
 
 _OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
@@ -43,6 +45,10 @@ _BUILDS = re.compile(
 _INSTALLS = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|uv pip|gem|poetry|uv|pdm|cargo|go|brew|apt-get|apt|mix) (?:install|i|add|get)$"
 )
+# What a program needs before it works, told by a failure of its own: these words and nothing else.
+_PREPARES = re.compile(r"\S+ (?:init|lock|generate|sync|install|fetch|compile|build)$")
+# Parts of a tool that it fetches from where it came from itself, not from where anybody puts a package.
+_OWN_PARTS = re.compile(r"(?:rustup component add [\w-]+|(?:\w+ )?playwright install)$")
 _LOOKS = re.compile(r"(?:cat|ls|head|tail|pwd|find|grep|rg|git (?:status|log|diff|show|branch))$")
 _ACTS = re.compile(
     r"-(?:exec(?:dir)?|ok(?:dir)?|delete|fprint\w*|fls)|--pre(?:=.*)?"
@@ -88,13 +94,15 @@ def held_back(do: str, *, failed: str, said: str, vouched: Vouched | None = None
     if plainly:
         return f"adds the operator `{min(plainly)}`"
     left = Counter(piece.plain for piece in was)
+    told, nothing = FailingOutput(said, failed), FailingOutput("", "")
     for piece in now:
         if left[piece.plain]:
             left[piece.plain] -= 1
             continue
         # Another package than the one that was asked for: whoever wrote the output may want it installed.
-        is_other = _INSTALLS.match(piece.head) is not None and any(each.head == piece.head for each in was)
-        reason = _added(piece, was, "" if is_other else said, known, root)
+        asked = [each.plain for each in was if each.head == piece.head and _INSTALLS.match(each.head)]
+        is_other = bool(asked) and not piece.plain.endswith(tuple(asked))
+        reason = _added(piece, was, nothing if is_other else told, known, root)
         if reason:
             return reason
     return ""
@@ -105,7 +113,7 @@ def _operators(command: str) -> Counter[str]:
     return Counter(_OPERATOR.findall(bare.replace("2>&1", "")))
 
 
-def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: str) -> str:
+def _added(piece: Piece, was: Sequence[Piece], said: FailingOutput, known: Vouched, root: str) -> str:
     """Why what one simple command adds is not vouched for, "" if all of it is."""
     raw = piece.raw.split()
     words = [word.strip("'\"") for word in raw]
@@ -122,29 +130,53 @@ def _added(piece: Piece, was: Sequence[Piece], said: str, known: Vouched, root: 
     had |= {word.strip("'\"") for word in had}
     if _ends_things(piece) and not (near is not None and near.head == piece.head):
         return f"runs `{piece.head}`, which takes something away"
-    reason = _program(piece, words, near, said, known, root)
-    if reason:
-        return reason
-    reason = _of_check(piece, near, said, known)
+    if _brought(words, near, said) or (_OWN_PARTS.match(piece.plain) and named(piece.plain, said.text)):
+        return ""
+    reason = _program(piece, words, near, said, known, root) or _of_check(piece, near, said, known)
     if reason:
         return reason
     if SELECTS.search(piece.raw) and not (near is not None and SELECTS.search(near.raw)):
         return "runs another selection of tests"
     kept = had | {verb for verb in piece.head.split(" ") if verb[:1] != "-"}
+    kept |= set(_missing(piece, said))
     for at, word in enumerate(words):
         if at == 0 or words[0] == "cd" or word in kept or _PLACEHOLDER.match(word):
             continue
         reason = _never_added(word, piece, near) or (
             _option(word, words[at + 1 : at + 2], piece, said, known)
             if word[:1] == "-" and len(word) > 1
-            else _operand(word, piece, said, known, root)
+            else _operand(word, piece, near, said, known, root)
         )
         if reason:
             return reason
     return ""
 
 
-def _of_check(piece: Piece, near: Piece | None, said: str, known: Vouched) -> str:
+def _brought(words: Sequence[str], near: Piece | None, said: FailingOutput) -> bool:
+    """Tell whether the failed command runs as it stood behind a runner of what its project names, or by the version of
+    its program that is there, where the error misses a program or a module."""
+    ran = near.raw.split() if near is not None else []
+    if not (ran and said.missing):
+        return False
+    lost = said.is_missing(ran[0])
+    if list(words[1:]) == ran[1:]:
+        return lost and re.fullmatch(rf"{re.escape(ran[0])}[\d.]+", words[0]) is not None
+    before = tuple(word for word in words[: -len(ran)] if word != "--") if list(words[-len(ran) :]) == ran else ()
+    if before in programs.RUNNERS and before[-1] != "dlx" and before[0] not in _FETCHERS:
+        return True
+    return lost and (
+        before in programs.RUNNERS
+        or (len(before) == 1 and before[0] in _FETCHERS)
+        or re.fullmatch(r"python[\d.]* -m", " ".join(before)) is not None
+    )
+
+
+def _missing(piece: Piece, said: FailingOutput) -> list[str]:
+    """The packages that a command installs and the error misses under that very name."""
+    return [word for word in piece.operands if said.is_missing(word)] if _INSTALLS.match(piece.head) else []
+
+
+def _of_check(piece: Piece, near: Piece | None, said: FailingOutput, known: Vouched) -> str:
     """Why a check is not to be asked for more or less than before, whoever says so: an option may take the place of one
     that the error speaks of, and no other may come or go."""
     if near is None or near.head != piece.head or not _CHECKS.search(piece.head):
@@ -153,7 +185,7 @@ def _of_check(piece: Piece, near: Piece | None, said: str, known: Vouched) -> st
         [word for word in one.raw.split() if word[:1] == "-" and word not in other.raw.split()]
         for one, other in ((near, piece), (piece, near))
     )
-    wrong = [word for word in gone if _named(word.partition("=")[0], said)]
+    wrong = [word for word in gone if said.blames(word.partition("=")[0])]
     unasked = [word for word in new if (piece.head, word.partition("=")[0]) not in known.options][len(wrong) :]
     if left := [word for word in gone if word not in wrong and not _OPENS.match(word)][len(new) :]:
         return f"leaves out `{left[0][:60]}` of what is checked"
@@ -174,7 +206,9 @@ def _never_added(word: str, piece: Piece, near: Piece | None) -> str:
     return ""
 
 
-def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, known: Vouched, root: str) -> str:
+def _program(
+    piece: Piece, words: Sequence[str], near: Piece | None, said: FailingOutput, known: Vouched, root: str
+) -> str:
     """Why a command of another program or verb is not vouched for."""
     if words[0] == "cd":
         target = words[1] if len(words) > 1 else ""
@@ -189,38 +223,42 @@ def _program(piece: Piece, words: Sequence[str], near: Piece | None, said: str, 
         return ""
     if _BUILDS.match(head) or _LOOKS.match(head):
         return ""
-    if _INSTALLS.match(head) and all(_named(word, said) for word in words[len(head.split()) :] if word[:1] != "-"):
+    if _INSTALLS.match(head) and len(_missing(piece, said)) == len(piece.operands):
         return ""
     if head in known.heads or words[0] in known.programs:
         return ""
     own = near is not None and near.raw.split()[0] == words[0] and words[0] not in _FETCHERS
-    if own and " " in head and not _SETS.search(head) and _named(head, said):
+    if own and " " in head and not _SETS.search(head) and named(head, said.grammar):
+        return ""
+    if own and _PREPARES.fullmatch(piece.plain) and named(piece.plain, said.text):
         return ""  # the error itself says to run it
-    prefix = near is not None and words[-len(near.raw.split()) :] == near.raw.split()
-    return f"runs {'it through ' if prefix else ''}`{head}`, which neither the error nor this project's runs name"
+    ran = near.raw.split() if near is not None else []
+    if ran and words[-len(ran) :] == ran:
+        return f"runs it through `{' '.join(words[: -len(ran)])}`, which neither the error nor this project's runs name"
+    return f"runs `{head}`, which neither the error's own grammar nor this project's runs name"
 
 
-def _option(word: str, after: Sequence[str], piece: Piece, said: str, known: Vouched) -> str:
+def _option(word: str, after: Sequence[str], piece: Piece, said: FailingOutput, known: Vouched) -> str:
     name, _, value = word.partition("=")
     if (piece.head, name) in _ALLOWED_OPTIONS or (_LOOKS.match(piece.head) and not (value or _ACTS.fullmatch(name))):
         return ""
     if _REMOTE.search(word) or _REACHES.search(name):
         return f"reaches elsewhere by `{name}`"
     into = value or "".join(after)
-    if name in ("-o", "--output", "--out") and "/" in into and "=" not in into and _named(into, said):
+    if name in ("-o", "--output", "--out") and "/" in into and "=" not in into and named(into, said.text):
         return ""  # it makes the very file that the error misses
     if name not in _OVERRIDES and piece.words[0] not in programs.INTERPRETERS:
-        if _named(name, said) and (not value or _named(value, said) or value.lower() in ("true", "false")):
+        if named(name, said.grammar) and (not value or named(value, said.grammar) or value in known.words):
             return ""
         if (piece.head, name) in known.options:
             return ""
-    return f"adds `{name}`, which neither the error nor three sessions of this project's runs name"
+    return f"adds `{name}`, which neither the error's own grammar nor three sessions of this project's runs name"
 
 
-def _operand(word: str, piece: Piece, said: str, known: Vouched, root: str) -> str:
+def _operand(word: str, piece: Piece, near: Piece | None, said: FailingOutput, known: Vouched, root: str) -> str:
     if _REMOTE.search(word):
         return f"reaches `{word[:60]}`"
-    if _named(word, said) or word in known.words or word in ("origin", ".", "HEAD"):
+    if said.states(word) or word in known.words or word in ("origin", ".", "HEAD"):
         return ""
     if "$" in word or "`" in word:
         return f"adds `{word[:60]}`"
@@ -230,12 +268,15 @@ def _operand(word: str, piece: Piece, said: str, known: Vouched, root: str) -> s
         return ""
     if root and word.startswith(root.rstrip("/") + "/"):
         return ""
-    return f"adds `{word[:60]}`, which neither the error nor this project's runs name"
-
-
-def _named(word: str, said: str) -> bool:
-    """Tell whether an output names this very word."""
-    return bool(word) and re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])", said) is not None
+    inside = word[:1] not in "/~" and ".." not in word.split("/")
+    name = word.rpartition("/")[2]
+    if (
+        inside
+        and near is not None
+        and any(said.misses(each) and each.rpartition("/")[2] == name for each in near.operands)
+    ):
+        return ""  # the file of that name, where it is
+    return f"adds `{word[:60]}`, which neither the error's own grammar nor this project's runs name"
 
 
 _TAKES_AWAY = re.compile(

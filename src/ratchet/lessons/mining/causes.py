@@ -89,7 +89,12 @@ def named_cause(
 
 def missing_program(call: ToolCall) -> str:
     """The program that the failing shell could not find, "" when that is not what failed."""
-    found = _MISSING_LAST.search(call.message[:2000]) or _MISSING_FIRST.search(call.message[:2000])
+    return program_not_found(call.message)
+
+
+def program_not_found(message: str) -> str:
+    """The program that a shell's message says is not there, "" for none."""
+    found = _MISSING_LAST.search(message[:2000]) or _MISSING_FIRST.search(message[:2000])
     return found[1].rstrip(":,.") if found else ""
 
 

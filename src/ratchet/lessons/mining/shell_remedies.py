@@ -12,6 +12,7 @@ from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import missing_program, other_program
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
+from ratchet.lessons.mining.similar import moved
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
 _AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its head
@@ -82,9 +83,7 @@ def shell_remedy(
         return _first(failed, hinted)
     led = _led_in(failed, worked, between, piece)
     changed = was.plain != piece.plain
-    if changed and (
-        _selection(was) != _selection(piece) or (was.head in TEST_RUNNERS and was.operands != piece.operands)
-    ):
+    if changed and _selects_others(failed, was, piece):
         return evidence("unclear", worked.input)  # other tests, not the same ones done otherwise
     made = [act for act in acts if _makes(act, piece)]
     if made and changed and not edits:
@@ -104,6 +103,12 @@ def shell_remedy(
     if edits:
         return evidence("unclear", worked.input)  # the edit did it, and is told by the finding that it ended
     return _by_circumstance(failed, worked, acts, changed=changed)
+
+
+def _selects_others(failed: ToolCall, was: Piece, piece: Piece) -> bool:
+    """Tell whether two commands are about different tests."""
+    other = was.head in TEST_RUNNERS and was.operands != piece.operands
+    return _selection(was) != _selection(piece) or (other and not moved(failed, was.target, piece.target))
 
 
 def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]) -> Remedy | None:
@@ -177,11 +182,15 @@ def _acts(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece
         each
         for each in unique.values()
         if each.noise == 0
-        and each.head != piece.head
-        and each.head not in TEST_RUNNERS
+        and ((each.head != piece.head and each.head not in TEST_RUNNERS) or _quoted(failed, each))
         and not _ASKS.match(each.head)
         and each.head not in _TIDIES
     ]
+
+
+def _quoted(failed: ToolCall, act: Piece) -> bool:
+    """Tell whether the error says to run this very command."""
+    return len(act.words) > 1 and re.search(rf"(?<![\w-]){re.escape(act.plain)}(?![\w-])", failed.message) is not None
 
 
 def _led_in(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> list[Piece]:

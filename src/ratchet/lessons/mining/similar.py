@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
+from ratchet.lessons.grounding import missing_in
 from ratchet.lessons.mining.calls import Piece, ToolCall, same_path, value_text
 from ratchet.lessons.mining.causes import missing_program
 
@@ -65,10 +66,17 @@ def _same_try(failed: ToolCall, piece: Piece) -> bool:
     if piece.head != mine.head:
         return _as_module(mine, piece)
     if mine.head in TEST_RUNNERS:
-        return covers_test(piece.target, mine.target)
+        return covers_test(piece.target, mine.target) or moved(failed, mine.target, piece.target)
     if mine.head.split(" ")[0] in INTERPRETERS and not mine.target:
         return alike(mine.raw, piece.raw)
-    return mine.target == piece.target and _same_operands(failed, mine, piece)
+    same = mine.target == piece.target or moved(failed, mine.target, piece.target)
+    return same and _same_operands(failed, mine, piece)
+
+
+def moved(failed: ToolCall, was: str, now: str) -> bool:
+    """Tell whether a file that the error does not find was named where it is."""
+    here = was != now and _basename(was) == _basename(now)
+    return here and any(same_path(was, path) for path in missing_in(failed.message))
 
 
 def _as_module(script: Piece, piece: Piece) -> bool:
