@@ -8,6 +8,7 @@ import pytest
 
 from ratchet.failures.redaction.text import redact
 from ratchet.failures.tool_call import step_row
+from ratchet.records import Json
 
 DRAWN = "wk8s9Secret45zQx7Lm2"
 FORMS = {
