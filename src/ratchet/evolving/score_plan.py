@@ -77,7 +77,7 @@ def _runs(gate: ScoreGate, seed: str, gain: float, noise: float, tasks: int, fir
     while wanted:
         _run(gate, chance, wanted, gain if wanted == "new" else 0.0, noise, tasks)
         spent += 1
-        wanted = gate.answer("new").next
+        wanted = gate.following("new")
     return gate.answer("new").decision == "keep", spent
 
 

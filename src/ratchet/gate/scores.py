@@ -5,7 +5,7 @@ Keeping whatever scored higher keeps what noise gave. Here each version must be 
 and all decisions of a run share one error budget (e-LOND: Xu and Ramdas 2024): the expected share of false keeps is at
 most `fdr`, at any time, however runs are shared between comparisons. The answers are a function of the runs in order.
 
-Three kinds of evidence. `normal`: any number, its noise normal and alike for all versions, its size learnt from repeats
+Three kinds of evidence. `normal`: any number, its noise normal and alike for all, its size learnt from repeats
 (`ratchet.gate.normal`); repeats that never differ tell none. `bounded`: scores in [0, 1], paired by task, nothing
 assumed of their noise but that runs are independent (`PairedGate`). `none`: scores are exact; one run of each decides.
 
@@ -36,13 +36,13 @@ FIRST_EPOCH = 100
 """Proposals among which half of an open-ended budget is spread evenly; twice as many share half of the rest, and so
 on. Against a budget planned for just 100 this asks for 9 % more evidence (log 4,000 / log 2,000)."""
 MISSED = 0.1
-"""Probability of discarding a version that gains at least `least`: its likelihood ratio against no gain stays above
-this (Ville)."""
+"""Probability of discarding a version that gains `least`: its likelihood ratio against none stays above it (Ville)."""
 MOST_RUNS = 100
 """Runs of one version after which it is given up."""
 RECENT = 16
 """A run of the incumbent is looked at for so many open versions, those that ran last; an older one when it runs again.
 More at once nobody races, and a file of thousands of versions that were left alone is read in a second."""
+_NOTHING = f"{MOST_RUNS} runs proved nothing"
 _LEAST_POINTS = 0.05  # of a bounded score, as `PairedGate` has it
 MOST_SCORE = 1e100  # its square, summed, is still a float
 _DOUBT = 1.28  # standard errors, beyond which a tenth of a normal lies; 1 finds 83 % of what an oracle finds, this 90 %
@@ -194,9 +194,8 @@ class ScoreGate:
     def add(
         self, version: str, score: float | None, *, task: str = "", guards: Mapping[str, float] | None = None
     ) -> None:
-        """Count one run; None where it failed and brought no score. Further runs of a version that is decided change
-        nothing. Raises UsageError for a score that is not finite, not in [0, 1] where noise is bounded, not exact where
-        it is none."""
+        """Count one run; None where it failed and brought no score. Runs of a version that is decided change nothing.
+        Raises UsageError for a score that is not finite, not in [0, 1] where noise is bounded, not exact where none."""
         value = None if score is None else self._sign * self._measured(score)
         held = self._met(version)
         if held.decision != "again" and version != self.incumbent:
@@ -249,15 +248,22 @@ class ScoreGate:
     def answer(self, version: str | None = None) -> ScoreAnswer:
         """Decide about a version; the one that came last, unless named. Raises UsageError where it has no run, or no
         other version was compared with it yet."""
-        judged = [name for name, held in self._versions.items() if held.was_judged]
-        name = version if version is not None else (judged[-1] if judged else "")
+        last = next((name for name, held in reversed(self._versions.items()) if held.was_judged), "")
+        name = last if version is None else version
+        return self._answered(name, self._judged(name))
+
+    def following(self, version: str) -> str:
+        """The version to run next where this one is not decided, else "": as its answer says, without the cost of how
+        much speaks for it. Raises UsageError as `answer` does."""
+        held = self._judged(version)
+        return "" if held.answer else self._due(version, held)
+
+    def _judged(self, name: str) -> _Runs:
         held = self._versions.get(name)
         if held is None or not held.was_judged:
-            raise UsageError(
-                f"there is no run {f'of {name} ' if name else ''}beside the incumbent's "
-                f"({self.incumbent or 'none yet'}): run the new version"
-            )
-        return self._answered(name, held)
+            beside = f"{f'of {name} ' if name else ''}beside the incumbent's ({self.incumbent or 'none yet'})"
+            raise UsageError(f"there is no run {beside}: run the new version")
+        return held
 
     def decide(self, version: str, run: Callable[[str], float | Mapping[str, float | None] | None]) -> ScoreAnswer:
         """Run a version, and the incumbent where it is asked for, until the version is kept or discarded.
@@ -272,7 +278,7 @@ class ScoreGate:
             scored = run(wanted)
             for task, score in scored.items() if isinstance(scored, Mapping) else [("", scored)]:
                 self.add(wanted, score, task=task)
-            wanted = self.answer(version).next
+            wanted = self.following(version)
         return self.answer(version)
 
     def answers(self) -> list[ScoreAnswer]:
@@ -322,27 +328,22 @@ class ScoreGate:
             reason = f"the error budget was planned for {self._planned} proposals and is spent"
             self._settle(name, "discard", self._said(name, held, 0.0, "discard", reason))
         elif held.failed >= MOST_RUNS and not (held.rounds(tasks) and standing.rounds(tasks)):
-            self._settle(name, "discard", self._said(name, held, 1.0, "discard", f"{MOST_RUNS} runs proved nothing"))
+            self._settle(name, "discard", self._said(name, held, 1.0, "discard", _NOTHING))
         elif self._noise == "bounded":
             self._look_at_pairs(name, held, standing)
         elif held.rounds(tasks) and standing.rounds(tasks):
             self._look_at_means(name, held, standing)
 
     def _look_at_means(self, name: str, held: _Runs, standing: _Runs) -> None:
-        tasks = standing.by_task
-        held.found = found = contrast(held.running(tasks), standing.running(tasks), self._spread)
+        held.found = found = contrast(held.running(tasks := standing.by_task), standing.running(tasks), self._spread)
         asked = log_doubt(held.attempts(), standing.attempts()) - log(held.level)
-        e_value = self._evidence(held, standing)
         if self._noise == "none":
             self._look_at_exact(name, held, found)
         elif found.squares and most_evidence(found) >= asked and log_evidence(found) >= asked:
-            self._keep(name, held, e_value)
-        elif self._is_hopeless(found):
-            reason = f"a gain of {self._least_said(found)} would show by now"
-            self._settle(name, "discard", self._said(name, held, e_value, "discard", reason))
-        elif held.rounds(tasks) + held.failed >= MOST_RUNS:
-            reason = f"{MOST_RUNS} runs proved nothing"
-            self._settle(name, "discard", self._said(name, held, e_value, "discard", reason))
+            self._keep(name, held, self._evidence(held, standing))
+        elif (is_late := self._is_hopeless(found)) or held.rounds(tasks) + held.failed >= MOST_RUNS:
+            reason = f"a gain of {self._least_said(found)} would show by now" if is_late else _NOTHING
+            self._settle(name, "discard", self._said(name, held, self._evidence(held, standing), "discard", reason))
 
     def _look_at_exact(self, name: str, held: _Runs, found: Contrast) -> None:
         if found.squares:
@@ -445,9 +446,6 @@ class ScoreGate:
         """The answer about a version that is not decided."""
         found = held.found
         standing = self._versions.get(self.incumbent, _Runs())
-        tasks = standing.by_task or held.by_task
-        runs, others = self._turns(held, tasks), self._turns(standing, tasks)
-        behind = others <= runs and (found is not None or runs > 0 or not standing.by_task)
         unscored = next(
             (who for who, of in ((name, held), (self.incumbent, standing)) if of.failed and not of.scores), ""
         )
@@ -457,11 +455,18 @@ class ScoreGate:
         elif found is not None and self._noise == "normal" and not found.squares:
             reason = "no run differs from its repeat: vary what chance varies, or call scores exact (noise: none)"
         reason = held.doubt or reason
-        if self._noise == "bounded":
-            e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
-        else:
+        e_value = held.gate.e_value if held.gate is not None and found is not None else 1.0
+        if self._noise != "bounded":
             e_value = self._evidence(held, standing)
-        return self._said(name, held, e_value, "again", reason, self.incumbent if behind else name)
+        return self._said(name, held, e_value, "again", reason, self._due(name, held))
+
+    def _due(self, name: str, held: _Runs) -> str:
+        """The version or the incumbent, whichever has fewer runs."""
+        standing = self._versions.get(self.incumbent, _Runs())
+        tasks = standing.by_task or held.by_task
+        runs, others = self._turns(held, tasks), self._turns(standing, tasks)
+        behind = others <= runs and (held.found is not None or runs > 0 or not standing.by_task)
+        return self.incumbent if behind else name
 
     def _turns(self, of: _Runs, tasks: Mapping[str, list[float]]) -> int:
         """Count the runs, failed ones among them: where scores are bounded, these are rounds once tasks are known."""
@@ -491,6 +496,5 @@ class ScoreGate:
         )
 
     def _least_said(self, found: Contrast | None) -> str:
-        if self._least is not None:
-            return f"{self._least:g}"
-        return f"{found.noise:.3g}" if found is not None else f"{_LEAST_POINTS:g}"
+        known = f"{found.noise:.3g}" if found is not None else f"{_LEAST_POINTS:g}"
+        return known if self._least is None else f"{self._least:g}"
