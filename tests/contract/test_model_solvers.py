@@ -116,6 +116,23 @@ def test_a_patch_that_the_full_check_had_no_time_for_is_not_called_refused(
     assert (solved.status, len(asked)) == ("gave_up", 1)
     assert "the time was up before the full check could tell" in solved.reason
     assert asked[0].seconds <= job.purse.seconds_left() * 0.75 + 1, "the check has time of its own"
+    assert solved.hints == ("3 small edits were tried; 1 of them pass the tests here",)
+
+
+def test_a_check_that_a_person_stopped_is_not_said_to_have_had_no_time(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passing: dict[str, Json] = {"key": "k", "files": {"calc.py": b"x = 1\n".hex()}, "marks": []}
+    monkeypatch.setattr(repair, "search", lambda *_, **__: repair.SearchResult(patches=(passing,), tried=3, found_at=2))
+    purse = PlainPurse()
+
+    def stopped(_: Workspace) -> Verdict:
+        purse.stopped = True
+        return Verdict(passed=False, score=0.0, killed="cancel", reason="the check was cancelled")
+
+    solved = repair.Repair().solve(replace(job_on(workspace, purse=purse), judge=stopped))
+    assert "stopped before the full check could tell" in solved.reason
+    assert "--budget-s" not in solved.reason
 
 
 def asking(server: ModelServer, *, fast: bool = False) -> model.ModelSolver:

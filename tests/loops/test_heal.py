@@ -204,6 +204,7 @@ def test_cancel_ends_in_order_and_resume_makes_the_attempt_again(bench: Bench) -
 
     ended = bench.heal({"calc.py": WORSE}, cancels, cancelled=lambda: stop)
     assert ended.status == "cancelled"
+    assert f"--resume {ended.id}`" in ended.reason
     bench.solver.script = [{"calc.py": RIGHT}]
     again = bench.book.resume(ended.id, bench.means())
     assert again.status == "passed"

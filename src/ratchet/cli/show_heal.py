@@ -26,6 +26,7 @@ STYLES = {
     "cancelled": "yellow",
     "budget": "yellow",
 }
+_ENDINGS = {"cancelled": "stopped by a signal"}  # by nothing else, from a command line
 _DIFF_LINES = 24
 _TELLING = 20  # tasks
 _PROVEN = 0.05  # of the sign test over tasks
@@ -81,7 +82,7 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
     """Say how it ended, and what to do next; beside a plan that goes to standard output, on the other stream."""
     out = console(stderr=planned)
     last = held.attempts[-1] if held.attempts else None
-    told = "passed, but doubtful," if held.is_doubtful else held.status.replace("_", " ")
+    told = "passed, but doubtful," if held.is_doubtful else _ENDINGS.get(held.status, held.status.replace("_", " "))
     line = Styled(told, "yellow" if held.is_doubtful else STYLES.get(held.status, "red"))
     took = number(len(held.task.steps), "step") if held.status == "planned" else number(len(held.attempts), "attempt")
     if held.status != "already_passing":

@@ -9,16 +9,17 @@ from ratchet.healing.episode import Attempt, Budget, EpisodeStatus
 Stop = tuple[EpisodeStatus, str]
 
 
-def why_stop(attempts: Sequence[Attempt], budget: Budget, *, spent: str = "", cancelled: bool = False) -> Stop | None:
+def why_stop(attempts: Sequence[Attempt], budget: Budget, *, spent: str = "", cancelled: str = "") -> Stop | None:
     """Status and reason with which an episode ends now; None: go on.
 
-    `attempts` are the finished ones in order, `spent` says what of the budget is used up ("" for nothing).
+    `attempts` are the finished ones in order, `spent` says what of the budget is used up ("" for nothing), `cancelled`
+    how a cancelled one goes on ("" for one that nobody cancelled).
     """
     last = attempts[-1] if attempts else None
     if last is not None and last.status == "passed":
         return "passed", ""
     if cancelled:
-        return "cancelled", "cancelled; `ratchet run --resume` goes on"
+        return "cancelled", cancelled
     if spent:
         return "budget", spent
     if last is not None and last.status == "gave_up":

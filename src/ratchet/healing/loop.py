@@ -109,7 +109,7 @@ class HealLoop:
         verdict = self._ground.checks.reproduce()
         if verdict.killed == "cancel":
             spent = self._ground.purse.spent()
-            self._end("budget" if spent else "cancelled", spent or "cancelled before the failure was reproduced")
+            self._end("budget" if spent else "cancelled", spent or "before the failure was reproduced")
             return False
         if not (verdict.passed or verdict.refused or verdict.killed or self._episode.task.steps):
             flakes = self._episode.flakes if self._episode.first is not None else self._flakes(verdict)
@@ -341,7 +341,8 @@ class HealLoop:
     def _why_stop(self) -> tuple[EpisodeStatus, str] | None:
         purse = self._ground.purse
         counted = [each for each in self._finished() if each.n > self._episode.since]
-        return why_stop(counted, self._episode.budget, spent=purse.spent(), cancelled=purse.person_cancelled())
+        resumed = f"`ratchet run --resume {self._episode.id}` goes on" if purse.person_cancelled() else ""
+        return why_stop(counted, self._episode.budget, spent=purse.spent(), cancelled=resumed)
 
     def _best(self) -> tuple[int, Verdict]:
         """The attempt whose files the next one starts from, with what fails there: the one nearest to passing; where

@@ -37,8 +37,8 @@ def test_going_round_among_known_states_opens_it() -> None:
 def test_stops_come_in_this_order_passed_cancelled_budget_no_progress_breaker_attempts() -> None:
     budget = Budget(attempts=2)
     passed = tried(1, status="passed")
-    assert why_stop([passed], budget, spent="money", cancelled=True) == ("passed", "")
-    assert why_stop([tried(1)], budget, spent="money", cancelled=True)[0] == "cancelled"  # type: ignore[index]
+    assert why_stop([passed], budget, spent="money", cancelled="RESUME") == ("passed", "")
+    assert why_stop([tried(1)], budget, spent="money", cancelled="RESUME")[0] == "cancelled"  # type: ignore[index]
     assert why_stop([tried(1)], budget, spent="money") == ("budget", "money")
     assert why_stop([tried(1, status="gave_up")], budget)[0] == "no_progress"  # type: ignore[index]
     assert why_stop([tried(1), tried(2, state="s1")], budget)[0] == "failed"  # type: ignore[index]

@@ -44,6 +44,7 @@ _ENDING_S, _ENDING_SHARE = 10.0, 0.05
 _LONGEST_S = 1_200.0
 _CHECKS, _CHECKS_SHARE = 3.0, 0.25  # for the full check: times its first run, of the time that is left at most
 _LATE = "a patch passes the tests here, and the time was up before the full check could tell: --budget-s gives more"
+_STOPPED = "a patch passes the tests here, and the attempt was stopped before the full check could tell"
 _PROCESSES = 4  # each may use memory of its own
 _JUDGED = 4  # patches shown to the full check
 _ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
@@ -155,7 +156,8 @@ class Repair:
             if judged is not None:
                 return replace(judged, candidates=judged.candidates + tried - found.tried)
             if against and against[-1].killed == "cancel":
-                return Solved(status="gave_up", candidates=tried, reason=_LATE, hints=hints_of(found))
+                reason = _STOPPED if job.cancelled() and job.purse.seconds_left() > 0 else _LATE
+                return Solved(status="gave_up", candidates=tried, reason=reason, hints=hints_of(found))
             skip = (*skip, *(str(patch.get("key")) for patch in found.patches[:_JUDGED]))
             spent = (*spent, *found.spent)
             reason = against[-1].reason if against else ""
@@ -452,7 +454,8 @@ def hints_of(found: SearchResult) -> tuple[str, ...]:
         if (marks := [mark for mark in _list(each.get("marks")) if isinstance(mark, dict)])
     ]
     places = "; ".join(found.suspects) or "unknown, since it was not seen what the failing tests run"
-    tried = f"{found.tried} small edits were tried without success; most suspect: {places}"
+    ended = f"{len(found.patches)} of them pass the tests here" if found.patches else f"most suspect: {places}"
+    tried = f"{found.tried} small edits were tried{'' if found.patches else ' without success'}; {ended}"
     return (tried, *near) if found.tried else ()
 
 
