@@ -322,11 +322,24 @@ def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Sh
     assert "move it aside" in done.stdout
 
 
-def test_a_file_of_another_kind_is_refused_in_a_few_lines(shell: Shell) -> None:
-    (shell.home / "notes.txt").write_text("no lesson\n" * 5_000, encoding="utf-8")
-    told = shell.run("lessons", "import", "notes.txt").stdout.splitlines()
-    assert len(told) == 12
-    assert "4,990 more" in told[-1]
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"no lesson\n" * 5_000, "(line 1: not JSON, and 4,999 more lines)"),
+        (b"", "(it is empty)"),
+        (b"\0\xff", "line 1"),
+    ],
+)
+def test_a_file_without_a_lesson_is_refused_in_one_line(shell: Shell, content: bytes, why: str) -> None:
+    (shell.home / "notes.txt").write_bytes(content)
+    done = shell.run("lessons", "import", "notes.txt", code=2)
+    assert why in done.stderr
+    assert not done.stdout
+
+
+def test_a_diff_that_is_binary_is_refused_with_the_reason(shell: Shell) -> None:
+    (shell.home / "blob").write_bytes(b"\0\1\2diff")
+    assert "blob is binary, no text" in shell.run("predict", "--diff", "blob", code=2).stderr
 
 
 def test_a_project_that_is_not_there_is_said_to_be_missing(shell: Shell) -> None:

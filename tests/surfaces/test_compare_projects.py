@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ratchet.cli.app import cli
-from ratchet.errors import Refused, UsageError
+from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.evolving.competitors.book import compare_projects, gap_plan, write_plans
 from ratchet.evolving.competitors.comparing import ComparedFeature, table_of
 from ratchet.evolving.competitors.features import Feature, FeatureKind, features
@@ -501,3 +501,12 @@ def test_headings_are_compared_with_those_that_begin_alike() -> None:
     many = features({"README.md": "\n".join(f"## {n:x}a{n:x} b{n:x}c" for n in range(4_000))})
     assert len(many) == 1_000
     assert len(table_of("mine", {"mine": many, "other": many}).rows) == 1_000
+
+
+def test_a_place_that_is_none_is_told_before_any_project_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setattr("ratchet.evolving.competitors.book.features", lambda _: pytest.fail("a project was read"))
+    with pytest.raises(NotFound, match="neither a folder nor"):
+        compare_projects(tmp_path / "mine", [str(tmp_path / "gone")])

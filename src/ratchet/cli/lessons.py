@@ -325,10 +325,17 @@ def export(file: Path, with_evidence: bool) -> None:
 def import_(file: Path, as_json: bool) -> None:
     """Take exported lessons in, as candidates.
 
-    FILE holds the JSON lines that `export` wrote. Where each came from is kept.
+    FILE holds the JSON lines that `export` wrote. Where each came from is kept. Exit code 2 where it holds no lesson.
     """
     found = opened().lessons.load(file)
-    show.as_json(shapes.lessons.ImportedShape.built(found)) if as_json else show_lessons.imported(found)
+    if as_json:
+        show.as_json(shapes.lessons.ImportedShape.built(found))
+    if not found.imported and not found.known:
+        why = f"line {found.rejected[0].line}: {found.rejected[0].reason}" if found.rejected else "it is empty"
+        more = f", and {show.number(len(found.rejected) - 1, 'more line')}" if len(found.rejected) > 1 else ""
+        raise UsageError(f"no lesson in {file} ({why}{more}); name a file that `ratchet lessons export` wrote")
+    if not as_json:
+        show_lessons.imported(found)
 
 
 lessons.add_command(cure)

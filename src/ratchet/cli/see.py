@@ -147,10 +147,13 @@ def pasted(words: tuple[str, ...]) -> str:
 
 def text_of(name: str) -> str:
     """The text of the file that an option names, or of standard input for `-`. Raises UsageError where there is no such
-    file."""
+    file, or it holds no text."""
     if name != "-" and not Path(name).is_file():
         raise UsageError(f"no such file: {name}; name a file, or - for standard input")
-    return pasted((name,))
+    said = pasted((name,))
+    if "\0" in said:
+        raise UsageError(f"{'standard input' if name == '-' else name} is binary, no text; name the text itself")
+    return said
 
 
 _PATH_CHARS = 1_000

@@ -157,9 +157,8 @@ class _Room:
     @property
     def no_basis(self) -> str:
         found = self._odds
-        return (
-            f"no basis: {found.steps:,} steps of {found.sessions} sessions known here; it takes {STEPS} of {SESSIONS}"
-        )
+        known = f"{found.steps:,} steps in {found.sessions} sessions known here"
+        return f"no basis: {known}; it takes {STEPS} steps in {SESSIONS} sessions"
 
     def command(self, text: str, more_lines: int = 0) -> list[PredictedStep]:
         tool = self._tool(lambda tool, _: is_shell(tool), "Bash")
@@ -340,7 +339,7 @@ def told_in_words(found: Prediction) -> str:
             share.setdefault(line, []).append(step.step.strip())
     told = [line for step in found.steps for line in _told(step, [why for why in step.why if len(share[why]) == 1])]
     told += [f"{', '.join(steps)}: {line}" for line, steps in share.items() if len(steps) > 1]
-    return "\n".join(told) or f"No prediction: {found.note}."
+    return "\n".join(told) or (f"No prediction: {found.note}." if found.note == _NONE_NAMED else found.note)
 
 
 def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:

@@ -38,7 +38,9 @@ def project_of(store: Store, asked: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"several projects end in {asked}: {', '.join(found[:_NAMED])}; name one of them")
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        named = ", ".join(f"`{name}`" for name in found[:_NAMED])
+        raise UsageError(f"several projects end in {asked}; name the whole of one: {named}{more}")
     there = f"there are {', '.join(known[:_NAMED])}" if known else "none is known; next: ratchet learn"
     raise NotFound(f"no project {asked}; {there}")
 

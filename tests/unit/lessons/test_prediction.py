@@ -137,7 +137,7 @@ def test_an_item_of_a_plan_is_a_command_if_it_ran_here_and_no_prose(book: Lesson
 def test_a_strange_project_has_no_basis_and_no_number(book: LessonBook, tmp_path: Path) -> None:
     (step,) = book.predict(command="mise run lint", project=str(tmp_path / "other")).steps
     assert (step.probability, step.runs, step.why) == (None, 0, ())
-    assert step.basis.startswith("no basis: 0 steps of 0 sessions")
+    assert step.basis.startswith("no basis: 0 steps in 0 sessions known here; it takes 50 steps in 3 sessions")
     assert "ls: no basis: 0 steps" in told_in_words(book.predict(command="ls", project=str(tmp_path / "other")))
 
 

@@ -75,6 +75,8 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
             "with --own FOLDER"
         )
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
+    for place in places:  # before anything is read, which takes a while
+        _need_there(place)
     found = {name: features(_texts(place, own.resolve())) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)
 
@@ -138,12 +140,15 @@ def _name(place: str) -> str:
     return (parts[-1] if parts else place).removesuffix(".git") or place
 
 
+def _need_there(place: str) -> None:
+    if not _ADDRESS.fullmatch(place) and not Path(place).is_dir():
+        raise NotFound(f"{redact(place)} is neither a folder nor the https:// or ssh:// address of a repository")
+
+
 def _texts(place: str, own: Path) -> Mapping[str, str]:
     if _ADDRESS.fullmatch(place):
         return _decoded(remote_texts(place, wanted=_READ, most=MOST, beside=(own,)))
     folder = Path(place)
-    if not folder.is_dir():
-        raise NotFound(f"{redact(place)} is neither a folder nor the https:// or ssh:// address of a repository")
     if (folder / "HEAD").is_file() and (folder / "objects").is_dir():  # a git folder without a work tree
         address = f"file://{folder.resolve()}"
         return _decoded(remote_texts(address, wanted=_READ, most=MOST, beside=(own, folder.resolve())))
