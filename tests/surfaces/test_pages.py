@@ -467,6 +467,11 @@ def test_search_finds_a_step_by_its_words_and_leads_into_its_session(runtime: Ru
     (session,) = {each.id for each in runtime.sessions.list().items}
     assert f'href="/ui/sessions/{session}?at=' in page
     assert re.search(r'href="/ui/outcomes/o\w+"', page)
+    fails = browser(runtime).get("/ui/fails", params={"by": "tool", "range": "all"}, headers=HTML).text
+    row = re.search(r'href="(/ui/search\?tool=Bash[^"]*)">.*?data-name="failed">(\d+)', fails, re.DOTALL)
+    assert row is not None
+    listed = browser(runtime).get(row[1].replace("&amp;", "&"), headers=HTML).text
+    assert re.search(rf">\s*{row[2]} steps? failed, tool <strong>Bash", listed)
     wrong = browser(runtime).get("/ui/search", params={"q": "---"}, headers=HTML)
     assert (wrong.status_code, "notice" in wrong.text) == (200, True)
 

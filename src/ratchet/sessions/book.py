@@ -160,7 +160,8 @@ class SessionBook:
     ) -> SearchFound:
         """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
         each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder or a project's
-        name. Raises UsageError for a text without words and for a kind that is none, NotFound for such a name."""
+        name; `failed` leaves out refusals. Without words, the steps that the filters leave. Raises UsageError where
+        there is neither and for a kind that is none, NotFound for a name that is none."""
         if kind:
             need_known(kind)
         store = self._reading()

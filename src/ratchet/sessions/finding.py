@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ratchet.errors import UsageError
+from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.searching import mark, month_marks, words_in
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 Noun = Literal["step", "diff", "words", "pattern", "lesson"]
 _PASTED_WORDS = 12  # a longer text is no search but something pasted
 _LOOKED_AT = 100  # newest rows with all words of which those come first that have them beside each other
+_WITH_EXCUSED = 4  # times as many are read where the excused ones fall out
+_COUNTED = 2_000  # steps of a filter alone
 _GROUPS: tuple[tuple[Noun, ...], ...] = (("step", "diff"), ("words",), ("pattern",), ("lesson",))
 _EXCERPT = 240
 _PHRASE, _NEAR, _SAME_SENTENCE = 3, 30, 160  # characters beyond the words themselves
@@ -33,7 +36,8 @@ _MOST_MONTHS = 24  # in a stretch of time that the index narrows; a longer one i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
-    """Filters of a search; each is a name as outcomes have it, `project` as `project_name` says it."""
+    """Filters of a search; each is a name as outcomes have it, `project` as `project_name` says it. `failed` leaves out
+    what somebody refused or cancelled, as counts of failures do, unless its `kind` is asked for."""
 
     agent: str = ""
     project: str = ""
@@ -94,12 +98,14 @@ class SessionHit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFound:
     """Everything that was found, of each noun what has the words beside each other first, then the newest, and the
-    sessions that it is in. Of a pasted text `recalled` says what is known to fix it."""
+    sessions that it is in. Of a pasted text `recalled` says what is known to fix it. `steps` counts the steps and edits
+    among which those of `hits` are."""
 
     words: tuple[str, ...]
     hits: tuple[SearchHit, ...]
     sessions: tuple[SessionHit, ...]
     recalled: Recalled | None = None
+    steps: int = 0
 
 
 def is_pasted(text: str) -> bool:
@@ -108,19 +114,21 @@ def is_pasted(text: str) -> bool:
 
 
 def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> SearchFound:
-    """Find what has all words of a text, at most `limit` of each noun. Raises UsageError for a text without words."""
+    """Find what has all words of a text, at most `limit` of each noun; without words, the steps that the filters leave.
+    Raises UsageError for a text without words where there is no filter either."""
     words = words_in(text)
-    if not words:
+    if not words and not narrowed.steps_only:
         raise UsageError("search for a word of two letters at least, or a number")
     most = max(limit, _LOOKED_AT) if len(words) > 1 else 2 * limit  # one word is beside nothing
-    found = _steps(store, words, narrowed, most)
+    found = _steps(store, words, narrowed, most if words else max(most, _COUNTED))
+    steps = len(found)
     if not narrowed.steps_only:
         found += _sayings(store, words, narrowed, most)
         found += _patterns(store, words, narrowed, limit)
         found += _lessons(store, words, narrowed, limit)
     hits = [hit for some in _GROUPS for hit in _ordered([each for each in found if each[0].noun in some], limit)]
     sessions = _sessions(store, (hit for hit, _ in found), limit)
-    return SearchFound(words=tuple(words), hits=tuple(hits), sessions=tuple(sessions))
+    return SearchFound(words=tuple(words), hits=tuple(hits), sessions=tuple(sessions), steps=steps)
 
 
 _Found: TypeAlias = "tuple[SearchHit, Near]"
@@ -148,12 +156,20 @@ def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
     rows: list[Row] = []
+    most = _WITH_EXCUSED * limit if narrowed.failed and not narrowed.kind else limit
     for month in _months(narrowed):
-        rows += store.having("steps", [*terms, month] if month else terms, where, limit=limit - len(rows))
-        if len(rows) >= limit:
+        rows += store.having("steps", [*terms, month] if month else terms, where, limit=most - len(rows))
+        if len(rows) >= most:
             break
     keys: Json = [text_in(row, "id") for row in _within(rows, narrowed)]
-    return [_step(outcome_of(row), words) for row in store.find("outcomes", {"id": ("in", keys)}).rows]
+    held = map(outcome_of, store.find("outcomes", {"id": ("in", keys)}).rows)
+    kept = [each for each in held if not (narrowed.failed and _is_excused(each) and not narrowed.kind)]
+    kept.sort(key=lambda each: each.started_at, reverse=True)
+    return [_step(each, words) for each in kept[:limit]]
+
+
+def _is_excused(outcome: Outcome) -> bool:
+    return outcome.failure is not None and outcome.failure.kind in EXCUSED
 
 
 def _months(narrowed: Narrowed) -> list[str]:
@@ -180,7 +196,7 @@ def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
         noun="diff" if change and found.text is change else "step",
         id=outcome.id,
         outcome=outcome.id,
-        title=" ".join(filter(None, (step.tool if step else outcome.task, step.head if step else ""))),
+        title=_title(outcome),
         text=found.excerpt or " ".join(filter(None, told))[:_EXCERPT],
         at=outcome.started_at,
         session=outcome.session,
@@ -189,6 +205,14 @@ def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
         ok=outcome.ok,
     )
     return hit, found
+
+
+def _title(outcome: Outcome) -> str:
+    """The tool with the command that it ran; the head of any other is its name again."""
+    step = outcome.step
+    if step is None:
+        return outcome.task
+    return step.tool if step.head.casefold() == step.tool.casefold() else f"{step.tool} {step.head}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

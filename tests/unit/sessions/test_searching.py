@@ -12,8 +12,8 @@ from ratchet.errors import NotFound, UsageError
 from ratchet.failures.searching import month_mark, month_marks, words_in
 from ratchet.runtime import Runtime
 from ratchet.sessions.finding import near
-from support.histories import lines
-from support.shop import SHOP, history, shell, words
+from support.histories import lines, result, use
+from support.shop import SHOP, history, key, shell, words
 
 
 @pytest.fixture
@@ -209,3 +209,21 @@ def test_a_handoff_says_what_was_asked_changed_and_still_fails(runtime: Runtime)
     assert "AGENTS.md or CLAUDE.md" in runtime.sessions.handoff(session).text
     with pytest.raises(UsageError, match="no handoff to 'vim'"):
         runtime.sessions.handoff(session, to="vim")  # type: ignore[arg-type]
+
+
+def test_failed_steps_of_a_tool_are_those_that_are_counted_and_no_refusal_is_among_them(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    refusal = "The user doesn't want to proceed with this tool use."
+    rows = [
+        *(use(key(f"r{n}"), "Edit", {"file_path": f"/a{n}"}, 40 + 2 * n, message=f"m{n}", tokens=1) for n in range(9)),
+        *(result(key(f"r{n}"), refusal, 41 + 2 * n, is_error=True) for n in range(9)),
+        use(key("bad"), "Edit", {"file_path": "/b"}, 70, message="mb", tokens=1),
+        result(key("bad"), "String to replace not found in file.", 71, is_error=True),
+    ]
+    runtime.learn([lines(tmp_path / "refused.jsonl", rows)])
+    (counted,) = [each for each in runtime.failing.by("tool", span="all") if each.name == "Edit"]
+    listed = runtime.sessions.search("", tool="Edit", failed=True, limit=1)
+    assert (counted.failures, counted.excused, listed.steps) == (1, 9, 1)
+    assert [each.title for each in listed.hits] == ["Edit"]
+    assert runtime.sessions.search("", tool="Edit", failed=True, kind="user_denied").steps == 9

@@ -51,11 +51,14 @@ def search(
     tool: str = "",
     kind: str = "",
     failed: str = "",
+    span: Annotated[str, Query(alias="range")] = "",
     most: Annotated[int, Query(ge=_SHOWN, le=_MOST)] = _SHOWN,
 ) -> Response:
     """Everything that has these words: steps, edits, what people said, patterns, lessons; of a paste what fixes it."""
     found, wrong = None, ""
-    if q.strip():
+    asked = {"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind}
+    if q.strip() or any(asked.values()):
+        within = runtime.failing.window(span) if span else None
         try:
             found = runtime.sessions.search(
                 q[:_PASTE_CHARS],
@@ -64,6 +67,7 @@ def search(
                 tool=tool,
                 kind=kind,
                 failed=failed == "on",
+                since=within.since if within else None,
                 limit=most,
             )
         except UsageError as error:
@@ -79,7 +83,7 @@ def search(
         nouns=nouns,
         more=with_query(request, most=str(_MOST)) if most < _MOST and _is_cut(nouns, most) else "",
         kinds=sorted(KINDS),
-        asked={"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind},
+        asked={**asked, "range": span},
     )
 
 
