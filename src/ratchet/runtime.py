@@ -275,7 +275,7 @@ class Runtime(Foundation):
 
         wanted = [os.fspath(path) for path in paths] or [home.path for home in known_homes(os.environ)]
         if not wanted:
-            raise NotFound("no history of an agent that is known is on this machine; name one: ratchet learn PATH")
+            raise NotFound("no history of a known agent is on this machine; name one: ratchet learn PATH")
         return self._learn_files(wanted, progress, own=not paths)
 
     def _learn_files(self, paths: Sequence[str], progress: Progress, *, grown: float = 0, own: bool = False) -> Learned:

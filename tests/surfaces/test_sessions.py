@@ -272,7 +272,12 @@ def test_an_id_where_a_command_is_due_says_how_it_is_shown(learnt: Path) -> None
 
 
 def test_forgetting_asks_first_and_proves_it(learnt: Path) -> None:
-    ran(learnt, "forget", SESSION, code=130, stdin="n\n")
+    asked = subprocess.run(argv(learnt, "forget", SESSION), capture_output=True, text=True, timeout=120, input="n\n")
+    assert "make the shop build" in asked.stderr
+    assert asked.returncode == 130
+    nobody = subprocess.run(argv(learnt, "forget", SESSION), capture_output=True, text=True, timeout=120, input="")
+    assert "say --yes" in nobody.stderr
+    assert nobody.returncode == 2
     ran(learnt, "forget", SESSION, "--json", code=2)
     assert "would forget 1 session" in ran(learnt, "forget", SHOP, "--dry-run")
     assert "proved" in ran(learnt, "forget", SESSION, stdin="y\n")

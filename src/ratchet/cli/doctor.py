@@ -307,7 +307,7 @@ def _histories(environ: Mapping[str, str]) -> Check:
     homes = [home.path for home in known_homes(environ)]
     if homes:
         return _good(f"agents write theirs to {', '.join(homes)}")
-    return _good("no history of an agent that is known", "name one: `ratchet learn PATH`")
+    return _good("no history of a known agent", "name one: `ratchet learn PATH`")
 
 
 def _models(config: Config, environ: Mapping[str, str]) -> Check:

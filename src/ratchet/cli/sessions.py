@@ -247,8 +247,22 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, as_json: b
             raise UsageError("with --json nobody is asked: say --yes to forget, or --dry-run to see what would go")
         planned = book.forget(named, before=before, dry_run=True)
         rows = sum(planned.removed.values())
-        click.confirm(f"Forget {show.number(len(planned.sessions), 'session')}, {rows:,} rows?", abort=True, err=True)
+        title = book.show(planned.sessions[0], limit=1).summary.title if len(planned.sessions) == 1 else ""
+        said = f" ({show.plain(title, 80)})" if title else ""
+        _agreed(f"Forget {show.number(len(planned.sessions), 'session')}{said}, {rows:,} rows?")
     done = book.forget(named, before=before, dry_run=dry_run)
     show.as_json(shapes.used.ForgottenShape.built(done)) if as_json else show_sessions.forgotten(done)
     if done.done and (done.left or done.traces or done.beside):
         click.get_current_context().exit(1)
+
+
+def _agreed(question: str) -> None:
+    """Ask a person. Raises Abort for a no, UsageError where nobody can answer."""
+    try:
+        click.confirm(question, abort=True, err=True)
+    except click.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise UsageError(
+                "nobody is there to be asked: say --yes to forget, --dry-run to see what would go"
+            ) from None
+        raise

@@ -77,7 +77,7 @@ def homes(found: Sequence[HistoryHome]) -> None:
         new = f", {each.unread} with something new" if each.unread and each.read_at else ""
         show.row(out, f"{each.path}: {size}; {read}{new}", Styled(f"{each.agent}  ", "bold"))
     if not found:
-        show.row(out, "No history of an agent that is known is on this machine; name one: ratchet learn PATH")
+        show.row(out, "No history of a known agent is on this machine; name one: ratchet learn PATH")
 
 
 def homes_read(found: Sequence[HistoryHome]) -> None:

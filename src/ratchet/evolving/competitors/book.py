@@ -75,8 +75,8 @@ def compare_projects(own: Path, others: Sequence[str]) -> FeatureTable:
             "with --own FOLDER"
         )
     places = [str(own), *(each[2] if each else text for each, text in zip(named, others, strict=True))]
-    for place in places:  # before anything is read, which takes a while
-        _need_there(place)
+    for each in places:  # before anything is read, which takes a while
+        _need_there(each)
     found = {name: features(_texts(place, own.resolve())) for name, place in zip(names, places, strict=True)}
     return table_of(names[0], found)
 

@@ -63,7 +63,7 @@ class HttpProblem(HTTPException):
 
 
 _OF_ERRORS: tuple[tuple[type[RatchetError], int, str, str], ...] = (
-    (NotFound, 404, "not-found", "Check the id: the list beside this path names what there is."),
+    (NotFound, 404, "not-found", "Check the name in the message: it means nothing that is known here."),
     (UsageError, 422, "invalid", "Mend the request as the detail says; GET /openapi.json tells what is expected."),
     (Conflict, 409, "conflict", "Read it again and repeat the request on what it is now."),
     (Refused, 409, "refused", "Ratchet will not do this; the detail says what to do instead."),
