@@ -111,6 +111,29 @@ def test_an_exact_repeat_is_fixed_at_candidate_1_where_it_stands_now(sandbox: Sa
     assert int(new["line"]) == int(old["line"]) + 1  # type: ignore[index, call-overload, arg-type]
 
 
+PRICES = {
+    "prices.py": "def cheapest(prices):\n    return sorted(prices)[1]\n\n\n"
+    "def discounted(price, discount):\n    return price * (100 + discount) / 100\n",
+    "test_prices.py": "from prices import cheapest, discounted\n\n\ndef test_cheapest():\n"
+    "    assert cheapest([3, 1, 2]) == 1\n\n\ndef test_discount():\n    assert discounted(200, 10) == 180\n\n\n"
+    "def test_none():\n    assert discounted(50, 0) == 50\n\n\ndef test_half():\n    assert discounted(50, 50) == 25\n",
+}
+
+
+def test_of_two_bugs_the_believable_edits_are_chosen_and_a_check_of_one_is_told_of_one(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    folder = written(tmp_path / "p", PRICES)
+    both = searched(sandbox, folder)
+    right = PRICES["prices.py"].replace("[1]", "[0]").replace("+", "-").encode()
+    assert files_of(both.patches[0]) == {"prices.py": right}
+    held = Memo(solver="repair", signature="v1:s", kind="test_failure", task="t", note=note_of(both.patches[0]))
+    check = (*CHECK, "test_prices.py::test_discount")
+    again = searched(sandbox, folder, check=check, memos=[held], signature="v1:s")
+    assert files_of(again.patches[0]) == {"prices.py": PRICES["prices.py"].replace("+", "-").encode()}
+    assert len(again.patches[0]["marks"]) == 1  # type: ignore[arg-type]
+
+
 def test_the_same_seed_finds_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     one, two = (searched(sandbox, tasks.task("walk_tree").lay_out(tmp_path / name), seed=5) for name in ("a", "b"))
     assert (one.found_at, one.patches[0]["key"]) == (two.found_at, two.patches[0]["key"])

@@ -13,7 +13,7 @@ from ratchet.healing.comparison import ARMS, Compared, median_effort
 from ratchet.healing.episode import Attempt, Episode, Verdict
 from ratchet.healing.loop import HealMoment
 from ratchet.healing.planning.plan import TaskPlan, check_text
-from ratchet.healing.report import BY_CHANCE, next_steps
+from ratchet.healing.report import BY_CHANCE, next_steps, told_as
 from ratchet.healing.sibling_checks import SiblingPatch
 from ratchet.healing.skilled import changed_files
 
@@ -263,8 +263,9 @@ def _first(out: Console, verdict: Verdict) -> None:
 def _attempt(out: Console, held: Attempt) -> None:
     word, style = _SIGNS.get(held.status, ("red", "red"))
     line = Styled(f"  {held.n} {word:<7}", style).append(" ", "default")
-    told = [f"cause: {held.cause}"] if held.cause else []
-    told += [f"fix: {held.fix}"] if held.fix else []
+    cause, fix = told_as(held)
+    told = [f"{cause}: {held.cause}"] if held.cause else []
+    told += [f"{fix}: {held.fix}"] if held.fix else []
     told += [held.reason] if held.reason else []
     line.append(plain("; ".join(told) or held.status.replace("_", " "), 240))
     tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""

@@ -455,7 +455,7 @@ class EpisodeBook:
 
     def _landed(self, store: Store, held: Episode, landing: Landing) -> Episode:
         """Bring the result of an episode that passed to where it is wanted, and write that down. What is doubtful is
-        not written into a project that nobody has looked at."""
+        not written into a project that nobody has looked at, and teaches something only from here on."""
         if not landing.to:
             return held
         if landing.to == "apply" and held.is_doubtful and not landing.doubtful:
@@ -463,7 +463,8 @@ class EpisodeBook:
             return replace(held_back, attempts=held.attempts)
         changes = episodes.checkpoint(store, held.id, held.attempts[-1].n).changes
         land(landing, Path(held.task.folder), changes, home=self._home, message=_message(held))
-        landed = episodes.write(store, held, "landed", applied=landing.text, reason="")
+        learnt = Experience(store).distill(replace(held, applied=landing.text)) if held.is_guess else held.learnt
+        landed = episodes.write(store, held, "landed", applied=landing.text, reason="", learnt=learnt)
         return replace(landed, attempts=held.attempts)
 
 

@@ -282,3 +282,8 @@ class Episode:
     def is_doubtful(self) -> bool:
         """Tell whether it passed with a result for which too little speaks."""
         return self.status == "passed" and bool(self.attempts) and self.attempts[-1].standing == "doubtful"
+
+    @property
+    def is_guess(self) -> bool:
+        """Tell whether the search guessed it: a doubtful edit that happens to pass, and that nobody took."""
+        return self.is_doubtful and self.attempts[-1].solver == "repair" and not self.applied

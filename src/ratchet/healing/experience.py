@@ -1,8 +1,9 @@
 """Memory of healing: lessons for the failure at hand, edits that passed before, and what an episode leaves behind.
 
 An episode that passed leaves a lesson with the cause, the change in general words and the change itself; one that did
-not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons; one whose
-change is doubtful says so to whoever is to approve it.
+not leaves what was tried in vain. Both are candidates until they have helped elsewhere, like all lessons. A
+doubtful edit of the search teaches nothing until a person takes it; one whose change is doubtful says so to whoever is
+to approve it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Experience:
 
     def distill(self, episode: Episode) -> tuple[str, ...]:
         """Write what an ended episode teaches; return the ids of its lessons. Doing it again changes nothing."""
-        if episode.first is None or not episode.first.template:
+        if episode.first is None or not episode.first.template or episode.is_guess:
             return ()
         passed = episode.attempts[-1] if episode.status == "passed" and episode.attempts else None
         vain = [each for each in episode.attempts if _is_in_vain(each)]

@@ -48,6 +48,11 @@ def next_steps(episode: Episode) -> Sequence[tuple[str, str]]:
     return ("Next:", f"{resumed} --apply"), *more
 
 
+def told_as(attempt: Attempt) -> tuple[str, str]:
+    """Name its cause and its change: a doubtful one is a guess."""
+    return ("guess", "perhaps") if attempt.standing == "doubtful" else ("cause", "fix")
+
+
 def _ended(episode: Episode) -> str:
     return "doubtful" if episode.is_doubtful else episode.status
 
@@ -59,7 +64,8 @@ def _python(episode: Episode) -> str:
 
 
 def _change(attempt: Attempt) -> str:
-    told = (("cause", attempt.cause), ("fix", attempt.fix), ("by", attempt.solver))
+    cause, fix = told_as(attempt)
+    told = ((cause, attempt.cause), (fix, attempt.fix), ("by", attempt.solver))
     said = [f"- {name}: {_code(text)}" for name, text in told if text]
     if attempt.standing:
         said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")

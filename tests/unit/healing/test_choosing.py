@@ -352,6 +352,34 @@ def test_a_patch_that_changes_more_than_another_is_neither_chosen_nor_a_rival() 
     assert best.grounds.share < 1.0, "a case that is set apart may change too little"
 
 
+def edit(name: str, before: str, text: str, *, plain: float = 0.01) -> Patch:
+    held = {"path": "a.py", "line": "2", "function": name, "family": name, "shape": "", "before": before, "text": text}
+    return Patch(files={"a.py": name.encode()}, marks=(held,), found_at=1, plain=plain, size=1)
+
+
+def test_a_number_moved_by_one_is_believed_before_a_call_replaced_and_a_constant_written_down_last() -> None:
+    told = {"builtin": ["i:1"] * 20, "constant": ["i:2"] * 20, "returned": ["i:3"] * 20}
+    patches = [
+        edit("returned", "sorted(prices)[1]", "1", plain=0.5),
+        edit("builtin", "sorted", "list", plain=0.02),
+        edit("constant", "1", "0"),
+    ]
+    best = chosen(patches, lambda each: told[each.marks[0]["function"]] if each else ["i:0"] * 20, (), near(10, 10))
+    assert [each.marks[0]["family"] for each in best.patches] == ["constant", "builtin", "returned"]
+
+
+def test_patches_are_of_one_opinion_only_where_they_answer_alike_in_each_function() -> None:
+    answers = {"one": ["a"] * 40, "two": ["a"] * 38 + ["b"] * 2}
+    inputs = [Input("m", "often" if at < 38 else "seldom", "a", seed=0) for at in range(40)]
+    best = chosen(
+        [patch("one"), patch("two")],
+        lambda each: answers[each.marks[0]["function"]] if each else ["c"] * 40,
+        (),
+        inputs,
+    )
+    assert (best.grounds.allies, best.grounds.rivals) == (0, 1)
+
+
 def test_what_the_program_raises_on_purpose_is_told_from_what_goes_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

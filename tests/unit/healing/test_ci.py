@@ -82,6 +82,8 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     assert "**sure**: `3 tests`" in said
     doubtful = markdown(replace(held, attempts=(replace(last, standing="doubtful"),)))
     assert "# Healed, but doubtful" in doubtful
+    assert "- perhaps: " in doubtful
+    assert "- fix: " not in doubtful
     assert "may do so by chance: read the change" in doubtful
     assert "by chance" not in said
     assert "`t.py::x` failed in 1 of 4 runs" in said

@@ -48,7 +48,8 @@ def planned(
 
 
 def begin(store: Store, held: Episode, words: str, budget: Budget, *, episode_id: str = "") -> Episode:
-    """Take up an episode again with what a person says: from its best files, with a budget of its own."""
+    """Take up an episode again with what a person says: from its best files, with a budget of its own; from where
+    it began, where these are a guess of the search."""
     task = held.task
     steps = task.steps or (PlanStep(do=task.instruction or "Make the check pass.", check=task.check),)
     before = task.instruction.rstrip()
@@ -69,7 +70,7 @@ def begin(store: Store, held: Episode, words: str, budget: Budget, *, episode_id
         reason="",
         diff="",
         ended_at=0.0,
-        start=best.n if best is not None else held.start,
+        start=0 if held.is_guess else best.n if best is not None else held.start,
         since=max((each.n for each in held.attempts), default=0),
         budget=replace(
             budget,

@@ -3,8 +3,10 @@ correct one."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from .differing import NOTHING, RAISED, REFUSED, Input, type_of, value_of
 from .grounds import APART, DOUBTFUL, FEW_INPUTS, PatchGrounds
@@ -19,6 +21,8 @@ _MOST_CONTRADICTIONS = 6
 # Answers near healthy tests that a patch may turn and still be right: a share, or so many times what the best turns.
 _TURNED, _MORE_TURNED = 0.2, 2.0
 _STRANGE = 0.3  # weight of a patch that answers with a type of value that its function never returned
+_OUTDONE = 0.1  # of one that does without a call, where another moves a number of the same line by one instead
+_CALLS = frozenset({"builtin", "unwrap"})
 _BEYOND = 0.1  # of one that changes every answer which another changes, and more: no test asks for that
 
 
@@ -144,6 +148,9 @@ def chosen(
     look = _Look(inputs, before, raised)
     changed = {name: look.changed(said) for name, said in told.items()}
 
+    outdone = _outdone(patches)
+    sound = [each for each in patches if id(each) not in outdone and not is_invented(each)]
+
     def is_beyond(one: Patch, others: Sequence[Patch]) -> bool:
         return any(_is_beyond(changed[id(one)], changed[id(other)], other) for other in others)
 
@@ -153,10 +160,11 @@ def chosen(
         * _CONTRADICTED ** min(against[id(each)], _MOST_CONTRADICTIONS)
         * (1 - against[id(each)] / (1 + sum(map(bool, expected))))
         * (_STRANGE if strange[id(each)] else 1.0)
-        * (_BEYOND if is_beyond(each, patches) else 1.0)
+        * (_BEYOND if is_beyond(each, sound) else 1.0)
+        * (_OUTDONE if id(each) in outdone else 1.0)
         for each in patches
     }
-    groups = _opinions(patches, told, heavy)
+    groups = _opinions(patches, told, heavy, [each.function for each in inputs])
     best = groups[0][0]
     ranked = tuple(patch for group in groups for patch in group)
     held = PatchChoice(ranked, look.at(told[id(best)]), look, told[id(best)])
@@ -186,18 +194,61 @@ def _is_beyond(one: set[int], other: set[int], of: Patch) -> bool:
 
 
 def _opinions(
-    patches: Sequence[Patch], told: Mapping[int, Sequence[str]], heavy: Mapping[int, float]
+    patches: Sequence[Patch], told: Mapping[int, Sequence[str]], heavy: Mapping[int, float], functions: Sequence[str]
 ) -> list[list[Patch]]:
-    """Group patches that answer alike, the heaviest first in each; the group with the most weight first."""
+    """Group patches that answer alike, the heaviest first in each; the group with the most weight first. Those that
+    write a constant down for what was worked out come last: it is what the failing test says, and nothing else."""
     groups: list[list[Patch]] = []
-    for patch in sorted(patches, key=lambda each: heavy[id(each)], reverse=True):
+    for patch in sorted(patches, key=lambda each: (is_invented(each), -heavy[id(each)])):
         for group in groups:
-            if _agree(told[id(group[0])], told[id(patch)]):
+            if _agree(told[id(group[0])], told[id(patch)], functions):
                 group.append(patch)
                 break
         else:
             groups.append([patch])
-    return sorted(groups, key=lambda group: sum(heavy[id(each)] for each in group), reverse=True)
+    return sorted(groups, key=lambda group: (is_invented(group[0]), -sum(heavy[id(each)] for each in group)))
+
+
+def is_invented(patch: Patch) -> bool:
+    """Tell whether a patch puts a constant where an expression worked something out."""
+    return any(_is_literal(each["text"]) and _computes(each["before"]) for each in patch.marks)
+
+
+def _computes(text: str) -> bool:
+    tree = _expression(text)
+    return tree is not None and any(isinstance(each, ast.Call | ast.Subscript | ast.BinOp) for each in ast.walk(tree))
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _expression(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _outdone(patches: Iterable[Patch]) -> set[int]:
+    """Name the patches that replace a call or take it away, where another one moves a number of the same line by one:
+    that is the smaller change of what the line says."""
+    stepped = {(each["path"], each["line"]) for patch in patches for each in patch.marks if _is_step(each)}
+    return {
+        id(patch)
+        for patch in patches
+        if any(each["family"] in _CALLS and (each["path"], each["line"]) in stepped for each in patch.marks)
+    }
+
+
+def _is_step(mark: Mapping[str, str]) -> bool:
+    """Tell whether an edit moves a number by one."""
+    old, new = mark["before"], mark["text"]
+    return all(each.removeprefix("-").isdecimal() for each in (old, new)) and abs(int(old) - int(new)) == 1
 
 
 def told(patch: Patch, rank: int) -> dict[str, object]:
@@ -247,7 +298,11 @@ def _strange(functions: Sequence[str], before: Sequence[str], after: Sequence[st
     ]
 
 
-def _agree(one: Sequence[str], other: Sequence[str]) -> bool:
+def _agree(one: Sequence[str], other: Sequence[str], functions: Sequence[str]) -> bool:
+    """Tell whether two patches answer alike in each function: the many inputs of one say nothing of another."""
     if not one or len(one) != len(other):
         return False
-    return sum(a == b for a, b in zip(one, other, strict=True)) >= _ALIKE * len(one)
+    alike: dict[str, list[bool]] = {}
+    for function, a, b in zip_longest(functions[: len(one)], one, other, fillvalue=""):
+        alike.setdefault(function, []).append(a == b)
+    return all(sum(each) >= _ALIKE * len(each) for each in alike.values())

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from .marks import alike, is_same, mark
 from .program import Program
 from .templates import edits
+
+
+def needed(
+    marks: Sequence[Mapping[str, str]], sources: Sequence[str], root: str, passes: Callable[[Mapping[str, bytes]], bool]
+) -> tuple[dict[str, bytes], tuple[Mapping[str, str], ...]]:
+    """Those of these edits without which the tests do not pass, as `repeated` makes them; none where they do not pass
+    with all of them, or nothing is left to make."""
+    files, made = repeated(marks, sources, root)
+    if not files or not passes(files):
+        return {}, ()
+    for each in made if len(made) > 1 else ():
+        fewer, left = repeated([mark for mark in made if mark["start"] != each["start"]], sources, root)
+        if fewer and passes(fewer):
+            files, made = fewer, left
+    return files, made
 
 
 def repeated(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from .branching import Partial, Partials, State, gained, promise
+from .choosing import is_invented
 from .compiling import SourceFile
 from .donating import donors_of
 from .examples import Examples
@@ -22,7 +23,7 @@ from .marks import differences, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program
 from .recollection import trust
-from .repeating import repeated
+from .repeating import needed
 from .server import UNFINISHED, ForkServer, RunReport
 from .sieve import Sieve
 from .spectrum import Place
@@ -280,10 +281,11 @@ class RepairSearch:
             self._found(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
         elif report.cut_short:
             self._cut_short.append(Patch(files, marks, self.tried, one.plain, one.foretold, size_of(marks)))
-        elif len(marks) < _DEPTH and not self.patches:
-            likely = max(one.plain * state.untried.width, 0.01) ** _LIKELY if one.plain else 1.0
-            self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
-            if not state.marks:
+        elif len(marks) < _DEPTH:
+            if not self.patches:
+                likely = max(one.plain * state.untried.width, 0.01) ** _LIKELY if one.plain else 1.0
+                self._keep_if_better(state, State(files=files, marks=marks, report=report, likely=likely))
+            if not state.marks and all(len(each.marks) > 1 for each in self.patches):
                 self._try_together(state, one, content, report)
 
     def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
@@ -473,17 +475,15 @@ class RepairSearch:
     def _from_memory(self) -> bool:
         """Try the edits that fixed this very failure before; True if one does again."""
         for known in self._wanted.exact:
-            if self.tried >= self._until:
-                return False
-            files, marks = repeated(known, sorted(self._server.sources), self._root)
-            if not files:
-                continue
-            report = self._run(files)
-            if self._passes(report):
+            files, marks = needed(known, sorted(self._server.sources), self._root, self._would_pass)
+            if files:
                 self._found(Patch(files, marks, self.tried, size=size_of(marks), exact=True))
                 if self.patches:
                     return True
         return False
+
+    def _would_pass(self, files: Mapping[str, bytes]) -> bool:
+        return self.tried < self._until and self._passes(self._run(files))
 
 
 def _key(path: str, content: bytes, beside: Hashable) -> str:
@@ -492,7 +492,7 @@ def _key(path: str, content: bytes, beside: Hashable) -> str:
 
 
 def _is_doubtful(patch: Patch) -> bool:
-    return any(each["family"] in DOUBTFUL for each in patch.marks)
+    return is_invented(patch) or any(each["family"] in DOUBTFUL for each in patch.marks)
 
 
 def _content(path: str) -> bytes:
