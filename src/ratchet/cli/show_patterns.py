@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.failures.spans import span
+from ratchet.failures.spans import UNTIL_FIXED, span
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
@@ -41,6 +41,8 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
             told = each.lessons[0]
             refused = show.plain(f"{told.text} ({told.reason or told.state})", 200)
             show.row(out, Styled("not to repeat: ", "red").append(refused), "  ")
+    if any(each.wasted_s >= 1 for each in found):
+        show.row(out, UNTIL_FIXED)
     if more:
         show.row(out, more)
     if hidden:
@@ -57,7 +59,7 @@ def _line(each: Pattern) -> Styled:
         line.append(", ").append(each.trend, _TREND_STYLES.get(each.trend, ""))
     line.append(f", last {show.ago(each.last_seen)}")
     if each.wasted_s >= 1:
-        line.append(f", {span(each.wasted_s)} wasted")
+        line.append(f", {span(each.wasted_s)} until fixed")
     return line.append(f"  {each.id}", "dim")
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+UNTIL_FIXED = (
+    "Time until fixed runs from each failure to its fix; patterns overlap, so it does not add up, and is not the waste "
+    "of `ratchet sessions cost`."
+)
+"""What a pattern's time counts, in the words that stand beside every list of them."""
 _UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 

@@ -14,7 +14,7 @@ from ratchet.failures.patterns.merging import pattern_of_rule
 from ratchet.failures.searching import words_in
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
-from ratchet.lessons.standing import without_repeats
+from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
 from ratchet.store.paging import in_parts, rows_among
 
@@ -171,8 +171,9 @@ def listed(
 
 def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesson, ...]]:
     """Each of these patterns by its id -> the lessons about its failures, in the order of `listed`; retired ones are
-    left out. One that answers a rule stands at that rule's pattern, whatever else its runs showed; of several
-    projects' that say the same the first does."""
+    left out, and candidates that one session saw work, or less than half of those that met them. One that answers a
+    rule stands at that rule's pattern, whatever else its runs showed; of several projects' that say the same the first
+    does."""
     pattern_of = {
         str(row["signature"]): str(row["pattern"]) for row in rows_among(store, "signatures", "pattern", patterns)
     }
@@ -191,10 +192,17 @@ def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesso
     elsewhere = _answering_a_rule(store, met.keys() - answers.keys())
     found: dict[str, list[Lesson]] = defaultdict(list)
     about = map(lesson_of, rows_among(store, "lessons", "id", met.keys() | answers.keys()))
-    for each in sorted((each for each in about if each.state != "retired"), key=by_merit):
+    for each in sorted(filter(_advises, about), key=by_merit):
         for pattern in answers.get(each.id, () if each.id in elsewhere else met[each.id].difference(ruled.values())):
             found[pattern].append(each)
     return {pattern: tuple(first for first, _ in without_repeats(each)) for pattern, each in found.items()}
+
+
+def _advises(each: Lesson) -> bool:
+    """Tell whether what a lesson says may be read as advice beside its failure."""
+    if each.state != "candidate" or not each.tried:
+        return each.state != "retired"
+    return each.worked >= PROVEN_SESSIONS and 2 * each.worked >= each.tried
 
 
 def _answering_a_rule(store: Store, lessons: Collection[str]) -> set[str]:

@@ -291,6 +291,8 @@ def test_lessons_are_listed_by_state_and_merit_and_of_a_project_with_its_folders
 def test_lessons_are_found_by_the_pattern_they_are_about(store: Store) -> None:
     learn(store, pushed("fix-cart"), "a")
     (pattern,) = {str(row["pattern"]) for row in store.find("signatures").rows}
+    assert lessons.by_pattern(store, [pattern]) == {}, "what one session saw work is no advice yet"
+    learn(store, pushed("fix-list"), "b")
     assert lessons.by_pattern(store, [pattern]) == {pattern: (only(store),)}
     assert lessons.by_pattern(store, ["p0"]) == {}
 

@@ -51,6 +51,12 @@ def test_of_two_fixes_the_one_that_is_used_more_often_is_told_as_that() -> None:
     assert text.endswith("(3 of 5 fixes, 3 sessions).")
 
 
+def test_what_two_sessions_silenced_is_no_habit_behind_another_fix_either() -> None:
+    checked = ("check the error", ["x, _ := open()"], ["x, err := open()", "if err != nil {", "}"])
+    silenced = ("suppress nolint:errcheck", ["open()"], ["open() //nolint:errcheck // a try"])
+    assert "nolint" not in told(*[checked] * 3, *[silenced] * 2, key="errcheck")
+
+
 def test_what_an_example_leaves_out_is_marked() -> None:
     old, new = [f"step{at}()" for at in range(9)], ["all := collect()"]
     text = told(*[("extract a function", old, new)] * 2, key="maintidx")

@@ -85,19 +85,22 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
             right, wrong, unknown = right + (outcome == 1), wrong + (outcome == -1), unknown + (outcome == 0)
         history.append(now)
     fixes = [each for session in sessions for each in session]
-    told = _chosen(key, fixes, _until(usual, inf))
+    wrote = _until(usual, inf)
+    told = _chosen(key, fixes, wrote)
     proven = bool(told)
     told = told or _chosen(key, fixes, None)
     if not told or not (proven or _may_be_known(key, told, fixes)):
         return None
     ended = [each for each in fixes if each.fixed and _is_known(each)]  # what nobody can say speaks for no other fix
     worked = {each.session for each in ended if _fits(told[:1], each)}
+    if proven:  # those that made it a habit, whatever made them do so
+        worked = worked.union(*(wrote.get(form, ()) for form in told[0] if form.startswith("suppress ")))
     met = worked | {each.session for each in fixes if not each.fixed or _is_known(each)}
     state, reason = _state(key, proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
     return FixVerdict(
         state=state,
         forms=told,
-        text=text_of(told, ended),
+        text=text_of(told, ended, wrote),
         reason=reason,
         tried=len(met),
         worked=len(worked),
@@ -225,7 +228,8 @@ def _chosen(key: str, seen: Sequence[Seen], ways: Mapping[str, AbstractSet[str]]
         return ()
     rest = [each for each in fixes if not first & each.forms]
     second = _best(key, rest, None) if len(rest) >= _SECOND_SHARE * len(fixes) else frozenset()
-    if second and len({each.session for each in rest if second & each.forms}) < PROVEN_SESSIONS:
+    others = {each.session for each in rest if second & each.forms}
+    if len(others) < PROVEN_SESSIONS or not all(_is_way(form, others, ways or {}, often=False) for form in second):
         second = frozenset()
     if second and len(rest) and sum(bool(second & each.forms) for each in rest) < _SECOND_SHARE * len(rest):
         second = frozenset()

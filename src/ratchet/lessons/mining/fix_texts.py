@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -74,14 +75,20 @@ def _mark(name: str) -> str:
     return {"nolint": f"//nolint:{rule}", "noqa": f"# noqa: {rule}"}.get(tool, f"{tool} {rule}".strip())
 
 
-def text_of(told: Sequence[frozenset[str]], ended: Sequence[Seen]) -> str:
+def text_of(
+    told: Sequence[frozenset[str]], ended: Sequence[Seen], wrote: Mapping[str, AbstractSet[str]] | None = None
+) -> str:
+    """The fixes `told` in words, each with its counts. `wrote` are the sessions whose edits switched a rule off, also
+    where no finding asked for it: they are what makes that a habit."""
     said = []
     best = _shortest(told[0], ended)
     first = sum(bool(told[0] & each.forms) for each in ended)
     for at, forms in enumerate(told):
         having = [each for each in ended if forms & each.forms]
-        sessions = _number(len({each.session for each in having}), "session")
-        counts = f"({len(having)} of {_number(len(ended), 'fix')}, {sessions})"
+        met = {each.session for each in having}
+        every = met.union(*((wrote or {}).get(form, ()) for form in forms))
+        counts = f"{len(having)} of {_number(len(ended), 'fix')}, {_number(len(met), 'session')}"
+        counts = f"({counts}; {len(every)} with those that wrote it along)" if len(every) > len(met) else f"({counts})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
         if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it

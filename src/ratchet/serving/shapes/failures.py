@@ -67,7 +67,10 @@ class PatternShape(Shape):
         "new, rising, steady, falling or quiet (it would have been seen of late at its old rate, and was not)."
     )
     recurring: bool = said("Whether it comes back: in two sessions, or three times within the window.")
-    wasted_s: float = said("Seconds from each failure to the step that fixed it, or those of the failed step.")
+    wasted_s: float = said(
+        "Seconds until fixed: from each failure to the step that fixed it, or those of the failed step. Patterns "
+        "overlap: these do not add up, and are not what `sessions cost` calls waste."
+    )
     wasted_tokens: int = said("Tokens used meanwhile.")
     impact: float = said("Orders patterns: what costs most has most.")
     lessons: list[LessonBriefShape] = said("Known to fix it.")
