@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.hunk_lines import cut
+from ratchet.lessons.hunk_lines import at_a_word, cut
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,22 +94,25 @@ def _brief(what: str) -> str:
 
 
 def plain(text: str, limit: int = 200) -> Styled:
-    """Foreign text on one line, control characters shown as spaces."""
-    said = " ".join(visible(text).split())
-    return Styled(said if len(said) <= limit else said[: limit - 1] + "…")
+    """Foreign text on one line, control characters shown as spaces; a longer one is cut at a word."""
+    return Styled(at_a_word(" ".join(visible(text).split()), limit))
 
 
-def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, limit: int = 240) -> None:
-    """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below."""
+def advice(out: Console, text: str, prefix: Styled, marked: Styled | None = None, *, whole: bool = False) -> None:
+    """A lesson's advice: its sentence, `marked` behind it, and the lines of its hunk below; the first ones, each cut,
+    unless it is shown `whole`."""
+    limit = max(len(text), 1) if whole else _ADVICE_CHARS
     first, *hunk = text.split("\n")
     before = first.removesuffix(EXAMPLE) if marked is not None and hunk else first
     said = plain(before, limit)
     row(out, said.append(marked).append(first[len(before) :]) if marked is not None else said, prefix)
-    for each in cut([line.expandtabs(4) for line in hunk[:_HUNK_LINES]]):
-        row(out, Styled(visible(each).rstrip()), Styled(" " * (prefix.cell_len + 2)))
+    lines = [line.expandtabs(4) for line in (hunk if whole else hunk[:_HUNK_LINES])]
+    for code, each in zip(lines if whole else cut(lines), lines, strict=True):
+        told = Styled(visible(code).rstrip()) if each[:2] in ("+ ", "- ") else plain(each, limit)
+        row(out, told, Styled(" " * (prefix.cell_len + 2)))
 
 
-_HUNK_LINES = 8
+_HUNK_LINES, _ADVICE_CHARS = 8, 240
 EXAMPLE = ", for example:"
 """End of the sentence of a fix whose hunk stands below."""
 
@@ -190,7 +193,7 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
         ("reason", each.reason),
     ):
         if text:
-            advice(out, text, Styled(f"  {title:<10}", "bold"), limit=1_000)
+            advice(out, text, Styled(f"  {title:<10}", "bold"), whole=True)
     if each.stale:
         row(
             out,
@@ -213,7 +216,7 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     if sessions and more > 0:
         row(out, f"and {number(more, 'more session')}", "            ")
     for change in each.changes:
-        advice(out, change, Styled(f"  {'edit':<10}", "bold"), limit=1_000)
+        advice(out, change, Styled(f"  {'edit':<10}", "bold"), whole=True)
 
 
 def _seen(session: str, steps: Sequence[Outcome]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -59,9 +60,7 @@ def learned(
         show.row(out, prevented)
     if waiting:
         wait = "waits" if waiting == 1 else "wait"
-        told = (
-            f"{show.number(waiting, 'proven lesson')} {wait} to be told before the step: ratchet install claude-code."
-        )
+        told = f"{waiting} of the active lessons {wait} to be told before the step, too: ratchet install claude-code."
         show.row(out, told)
     if following:
         out.print()
@@ -99,6 +98,7 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequen
     _quotes(out, [each for each in words if each.state == "candidate"])
     out.print()
     show.row(out, _gained(found))
+    _in_all(out, lessons, sum(each.state == "active" for each in known))
     never = [each for each in lessons if each.state == "quarantined"]
     if never:
         show.row(out, show_lessons.never(never))
@@ -117,6 +117,18 @@ def _some(
     out.print(Styled(f"\n{title}", "bold").append(rest if of > len(shown) else "", "dim"))
     for each in shown:
         advised(out, each)
+
+
+def _in_all(out: Console, lessons: Sequence[Lesson], ahead: int) -> None:
+    """Relate the counts: of all lessons, those that agents are told and when, and those that wait. `ahead` are told
+    before their failure."""
+    states = Counter(each.state for each in lessons)
+    rest = states["active"] - ahead
+    if not rest:
+        return
+    waits = f"; {show.number(states['candidate'], 'candidate')} told nowhere yet" if states["candidate"] else ""
+    told = f"{ahead} told at a session's start, the other {rest} only where they fail, or by one that says the same"
+    show.row(out, f"In all {show.number(states['active'], 'active lesson')}: {told}{waits}.")
 
 
 def _quotes(out: Console, quotes: Sequence[Correction]) -> None:

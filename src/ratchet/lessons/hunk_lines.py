@@ -1,4 +1,4 @@
-"""Cuts the lines of a hunk for every surface that shows one: around what differs, never at it."""
+"""Cuts texts for every surface that shows them: the lines of a hunk around what differs, sentences at a word."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def cut(lines: Sequence[str], limit: int = LINE_CHARS) -> list[str]:
     beside = {one: other for one, other in zip_longest(gone, came) if one is not None and other is not None}
     beside |= {other: one for one, other in beside.items()}
     return [_cut(line, lines[beside[at]] if at in beside else "", limit) for at, line in enumerate(lines)]
+
+
+def at_a_word(text: str, limit: int) -> str:
+    """A text of at most `limit` characters: what is left out of a longer one begins with a word, where one is near."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - len(_LEFT_OUT)]
+    whole = kept if text[len(kept)] == " " else kept.rpartition(" ")[0]
+    return (whole if 2 * len(whole) >= limit else kept).rstrip() + _LEFT_OUT
 
 
 def _cut(line: str, other: str, limit: int) -> str:

@@ -261,6 +261,8 @@ def _without(row: Row, session: str, ids: set[str]) -> Row:
         left["evidence"] = [each for each in evidence if str(each) not in ids]
         if not left["evidence"]:  # what it was learnt from is known by its mask alone
             left["said"] = ""
+            if row.get("group"):  # its counts were those of the sessions that taught it
+                left |= dict.fromkeys(("tried", "worked", "right", "wrong", "unknown"), 0)
     if isinstance(sessions, list):
         left["sessions"] = [each for each in sessions if each != session]
     if row.get("noted_in") == session:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.cli import show_lessons
+from ratchet.cli import show, show_learned, show_lessons
+from ratchet.lessons.learning import Tally
 from ratchet.lessons.lessons import add, listed
 from ratchet.store.sqlite import SqliteStore
 
@@ -24,3 +25,31 @@ def test_what_is_left_out_is_counted_only_where_something_is(
     assert "more candidate" not in capsys.readouterr().out
     show_lessons.lessons(found)
     assert "and 3 more candidates" in capsys.readouterr().out, "eight remedies, five of them shown"
+
+
+def test_a_lesson_is_shown_whole_and_listed_up_to_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    do = f"Build the parts, then {'build them once more, ' * 40}and the wheels.\n+ {'part ' * 60}end"
+    found = add(store, when="error: no parts", do=do, project="/w/shop")
+    store.close()
+    show.lesson(found)
+    shown = capsys.readouterr().out
+    assert "and the wheels." in shown
+    assert "part end" in shown
+    show_lessons.lessons([found], narrowed=True)
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  do"))
+    assert line.endswith(("build…", "them…", "once…", "more,…"))
+
+
+def test_learn_relates_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    for part in "abc":
+        add(store, when=f"error: no part{part}", do="build the parts", project="/w/shop", state="active")
+    add(store, when="error: no wheel", do="build wheels", project="/w/shop")
+    found = listed(store)
+    store.close()
+    read = Tally(patterns={"p"}).learned(files=1, lessons={}, loops=())
+    show_learned.learned(read, lessons=found, following=False)
+    said = capsys.readouterr().out
+    told = "In all 3 active lessons: 1 told at a session's start, the other 2 only where they fail, or by one that says"
+    assert f"{told} the same; 1 candidate told nowhere yet." in said

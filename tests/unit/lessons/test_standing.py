@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.overview import waiting
 from ratchet.lessons import lessons, lookup, portable
-from ratchet.lessons.hunk_lines import LINE_CHARS, cut
+from ratchet.lessons.changes import changes_of
+from ratchet.lessons.hunk_lines import LINE_CHARS, at_a_word, cut
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.mining.evidence import Seen, judged
 from ratchet.lessons.mining.shared_words import filled
@@ -160,6 +161,19 @@ def test_counts_and_evidence_are_those_of_the_remedy_that_is_told_first(store: S
     assert {name.rsplit("-", 1)[0] for name in found.evidence} == {"o-shop-1", "o-shop-3"}
 
 
+def test_each_edit_says_which_of_two_remedies_it_shows(store: Store) -> None:
+    said = "Error return value is not checked"
+    checked = linted("errcheck", said, "x, _ := open()", "x, err := open()\n\tif err != nil {\n\t\treturn err\n\t}")
+    silent = linted("errcheck", said, "x, _ := open()", "x, _ := open() //nolint:errcheck // best effort")
+    (found,) = learn(store, *[checked] * 3, *[silent] * 3)
+    held = store.get("lessons", found.id)
+    assert held is not None
+    shown = [each.split("\n")[0].partition(": ")[2] for each in changes_of(store, held)]
+    assert (
+        shown == ["checking the error"] * 2 + ["`//nolint:errcheck` with the reason behind it (this project's way)"] * 3
+    ), "the newest five, those of the first remedy first"
+
+
 def test_a_fix_of_which_nobody_can_say_which_edit_it_was_speaks_for_no_other() -> None:
     imported = Seen(
         session="a", at=1, fixed=True, forms=frozenset(["import shop.io/cart/id"]), added=('"shop.io/cart/id"',)
@@ -205,6 +219,12 @@ def test_a_mask_that_the_advice_fills_is_filled_on_every_surface(store: Store, t
     assert found.met in " ".join(fence(rows, 1000).split())
     said = digest(rows, 4000)[0]
     assert "No such file" not in said, "ahead of its failure no word of an output is told"
+
+
+def test_a_sentence_is_cut_at_a_word() -> None:
+    assert at_a_word("in 7 of 12 fixes, 4 sessions", 24) == "in 7 of 12 fixes, 4…"
+    assert at_a_word("in 7 of 12 fixes", 16) == "in 7 of 12 fixes"
+    assert at_a_word("x" * 30, 10) == "x" * 9 + "…", "of one long word as much as fits"
 
 
 code = st.text(st.sampled_from("abc( ),*."), min_size=1, max_size=300)

@@ -112,6 +112,7 @@ def test_a_lesson_that_a_person_decided_about_stays_without_its_evidence(runtime
     assert (done.kept_lessons, done.traces) == ((lesson.id,), ())
     kept = runtime.lessons.show(lesson.id)
     assert (kept.text, kept.evidence, kept.example) == (lesson.text, (), "")
+    assert kept.proof == "not tried yet", "a count of what is gone is none"
 
 
 @pytest.mark.parametrize("approved", [False, True])
