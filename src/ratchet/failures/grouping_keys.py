@@ -13,6 +13,9 @@ ANY = "\x00"  # the wildcard, one character so that the patterns below stay simp
 SOME = "\x01"  # stands for whatever fills a pair of brackets; it takes evidence, one parameter there is none
 _FRAME = "\nin "  # starts the frames of a traceback: code is named there, and a name of code is never a parameter
 
+# A heading between two rules, below an error: what the next command of a line printed over its own output.
+_HEADING = re.compile(r"\n(?P<rule>[=\-#*~])(?P=rule)+ [^\n]{1,200} (?P=rule){2,}(?=\n|$)")
+
 # How many different words make a slot a parameter. On the eight public log sets of benchmarks/grouping.py anything from
 # 5 (words) and 3 (names of code) up scores the same, less merges states: opened/closed and LEADING/FOLLOWING/LOOKING
 # come in twos and threes, names of things do not.
@@ -83,6 +86,8 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 def key_of(template: str) -> tuple[str, ...]:
     """The template's tokens with every slot that is surely a parameter as one wildcard."""
     said, frame, frames = template.partition(_FRAME)
+    if "\n" in said:
+        said = _HEADING.sub("", said)
     text = _TRUTH.sub(ANY, _PLACEHOLDER.sub(ANY, _DOTS.sub(" .. ", said)))
     glued = _RANGE.sub(ANY, _GLUED.sub(ANY, text))
     # A message that is little more than an id with letters in it ("core.1") would lose all it says.

@@ -110,6 +110,13 @@ def test_messages_that_differ_in_the_cause_are_different_groups(texts: list[str]
     assert len(set(group(texts))) == len(texts)
 
 
+def test_a_heading_that_a_later_command_printed_is_no_part_of_the_cause() -> None:
+    said = ["(eval):1: permission denied:", "(eval):1: permission denied:\n\n=== COMMIT 1: df4989c (more logging) ==="]
+    assert len(set(group(said))) == 1
+    headed = ["=== COMMIT 1: df4989c ===\npermission denied", "=== COMMIT 1: df4989c ===\nno such branch"]
+    assert len(set(group(headed))) == 2, "above an error it is what tells two apart, as is the error"
+
+
 def test_all_of_them_together_fall_into_the_same_groups() -> None:
     texts = [text for block in blocks(SAME) for text in block]
     wanted = [i for i, block in enumerate(blocks(SAME)) for _ in block]
