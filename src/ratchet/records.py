@@ -197,6 +197,7 @@ class Lesson:
     place: tuple[int, int, int, float, int] = (0, 0, 0, 0.0, 0)  # among lessons of its state (`lessons.standing`)
     unsaid: str = ""  # why it is not told ahead of its failure
     is_habit: bool = False  # it says that the project silences a check
+    wrote: int = 0  # sessions that made it a habit, for this failure or along with something else
     is_edit: bool = False  # mined from edits of files: its text ends in a hunk
     right: int = 0  # by replay: later sessions whose failure ended as it says
     wrong: int = 0  # whose failure ended otherwise
@@ -217,6 +218,8 @@ class Lesson:
         """Say in how many sessions the advice was seen to work."""
         if not self.tried:
             return "not tried yet"
+        if self.is_habit and self.wrote > self.worked:
+            return f"a habit here, in {self.wrote} sessions"
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
         if not self.worked:
             return f"seen to fail in {met}"

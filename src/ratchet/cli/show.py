@@ -214,7 +214,7 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
         row(out, plain(_seen(session, steps), 200), "            ")
     more = each.worked - len(sessions)
     if sessions and more > 0:
-        row(out, f"and {number(more, 'more session')}", "            ")
+        row(out, f"and {number(more, 'earlier session')}", "            ")
     for change in each.changes:
         advice(out, change, Styled(f"  {'edit':<10}", "bold"), whole=True)
 

@@ -294,7 +294,10 @@ def _provenance(lesson: Row) -> str:
     where = f" in {len(sessions)} sessions" if isinstance(sessions, list) and len(sessions) > 1 else ""
     counts = f"worked {worked} of {tried} times{where}" if tried else "not counted yet"
     if tried and lesson.get("group"):  # mined: by session
-        verb = "a habit here, in" if LessonStanding(lesson).is_habit else "worked in"
+        habit = LessonStanding(lesson).is_habit
+        if habit and (wrote := _count(lesson, "wrote")) > worked:  # along with something else, too
+            tried = worked = wrote
+        verb = "a habit here, in" if habit else "worked in"
         counts = f"{verb} {worked} of {tried} session{'s' if tried > 1 else ''}"
         counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"

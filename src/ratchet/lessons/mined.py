@@ -318,6 +318,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         **made.asks,
         "tried": verdict.tried,
         "worked": verdict.worked,
+        "wrote": verdict.wrote,
         "right": verdict.right,
         "wrong": verdict.wrong,
         "unknown": verdict.unknown,

@@ -262,7 +262,7 @@ def _without(row: Row, session: str, ids: set[str]) -> Row:
         if not left["evidence"]:  # what it was learnt from is known by its mask alone
             left["said"] = ""
             if row.get("group"):  # its counts were those of the sessions that taught it
-                left |= dict.fromkeys(("tried", "worked", "right", "wrong", "unknown"), 0)
+                left |= dict.fromkeys(("tried", "worked", "wrote", "right", "wrong", "unknown"), 0)
     if isinstance(sessions, list):
         left["sessions"] = [each for each in sessions if each != session]
     if row.get("noted_in") == session:

@@ -136,7 +136,8 @@ def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
     along = "return nil //nolint:nilerr // the file may be gone"
     written = [call("Edit", {"file_path": "/w/shop/other.go", "old_string": "return err", "new_string": along})]
     (found,) = learn(store, silenced(1), silenced(2), written)
-    assert (found.state, found.proof) == ("active", "a habit here, in all 3 sessions")
+    assert (found.state, found.proof) == ("active", "a habit here, in 3 sessions")
+    assert (found.tried, found.worked) == (2, 2), "what was written along is no proof that it ended this finding"
     assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with those that wrote it along)" in found.text
 
 

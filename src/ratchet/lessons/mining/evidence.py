@@ -60,6 +60,7 @@ class FixVerdict:
     reason: str = ""
     tried: int = 0
     worked: int = 0
+    wrote: int = 0  # of a habit the sessions that made it one, for this finding or along with something else
     right: int = 0
     wrong: int = 0
     unknown: int = 0
@@ -93,8 +94,6 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
         return None
     ended = [each for each in fixes if each.fixed and _is_known(each)]  # what nobody can say speaks for no other fix
     worked = {each.session for each in ended if _fits(told[:1], each)}
-    if proven:  # those that made it a habit, whatever made them do so
-        worked = worked.union(*(wrote.get(form, ()) for form in told[0] if form.startswith("suppress ")))
     met = worked | {each.session for each in fixes if not each.fixed or _is_known(each)}
     state, reason = _state(key, proven=proven, right=right, wrong=wrong, told=told, fixes=fixes)
     return FixVerdict(
@@ -104,6 +103,7 @@ def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdi
         reason=reason,
         tried=len(met),
         worked=len(worked),
+        wrote=len(worked.union(*(wrote.get(form, ()) for form in told[0]))) if proven and suppresses(told[0]) else 0,
         right=right,
         wrong=wrong,
         unknown=unknown,
