@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Row: TypeAlias = dict[str, Json]
-
 LessonState = Literal["candidate", "active", "quarantined", "retired"]
 Scope = Literal["project", "global"]
 Trend = Literal["new", "rising", "steady", "falling", "quiet"]
@@ -216,11 +215,9 @@ class Lesson:
     @property
     def proof(self) -> str:
         """Say in how many sessions the advice was seen to work."""
-        if not self.tried:
-            return "not tried yet"
-        if self.is_habit and self.wrote > self.worked:
-            return f"a habit here, in {self.wrote} sessions"
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
+        if not self.tried or (self.is_habit and self.wrote > self.worked):
+            return f"a habit here, in {self.wrote} sessions" if self.tried else "not tried yet"
         if not self.worked:
             return f"seen to fail in {met}"
         every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
