@@ -11,6 +11,7 @@ import pytest
 
 import ratchet
 from ratchet.failures.kinds.table import KINDS
+from ratchet.lessons import exposure
 from ratchet.lessons.ahead.trigger import Trigger
 from ratchet.lessons.lookup import KINDS as SIGNED_KINDS
 from ratchet.records import Row
@@ -172,6 +173,7 @@ def test_an_event_like_one_before_compiles_no_expression_and_loads_no_functools(
     row: Row = {"id": "l", "state": "active", "scope": "global", "text": "push to <branch>", "when_text": "no <name>"}
     store.insert_new("lessons", [row | {"tried": 2, "worked": 2, "tool": "Bash", "head": "git push", "failed": "git"}])
     store.close()
+    exposure.publish(str(tmp_path), active=1, withheld=0.0, effects={})  # no coin: every session is told
     code = f"from ratchet.hookpath import main;main([{event!r},'--home',{str(tmp_path)!r}])"
     bare = [
         sys.executable,
