@@ -138,7 +138,7 @@ def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
     (found,) = learn(store, silenced(1), silenced(2), written)
     assert (found.state, found.proof) == ("active", "a habit here, in 3 sessions")
     assert (found.tried, found.worked) == (2, 2), "what was written along is no proof that it ended this finding"
-    assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with those that wrote it along)" in found.text
+    assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with other edits beside it)" in found.text
 
 
 def test_a_habit_waits_for_its_third_session_and_says_so(store: Store) -> None:
