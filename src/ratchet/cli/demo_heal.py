@@ -11,7 +11,6 @@ from ratchet.cli.terminal import Console, Styled
 from ratchet.errors import Refused
 from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
-from ratchet.healing.landing.destination import Landing
 from ratchet.healing.loop import HealMoment
 from ratchet.records import Json
 
@@ -58,8 +57,9 @@ def heal(out: Console, book: EpisodeBook, scratch: Path) -> dict[str, Json]:
 def _twice(out: Console, book: EpisodeBook, scratch: Path, name: str) -> DemoHeal:
     task = tasks.task(name)
     out.print(Styled(f"\n  {name}.py", "bold").append(f"  {task.title}", "default"))
-    first = _once(out, book, task.lay_out(scratch / "first" / name), again=False)
-    again = _once(out, book, task.lay_out(scratch / "again" / name), again=True)
+    folder = task.lay_out(scratch / name)
+    first = _once(out, book, folder, again=False)
+    again = _once(out, book, folder, again=True)
     return DemoHeal(name, first.candidates, again.candidates, first.duration_s, again.duration_s)
 
 
@@ -70,9 +70,7 @@ def _once(out: Console, book: EpisodeBook, folder: Path, *, again: bool) -> Epis
 
     budget = Budget(attempts=1, seconds=_LONGEST_S, candidates=_CANDIDATES)
     asked = HealRequest(check=_CHECK, folder=folder, solver="repair", budget=budget)
-    # Whoever runs the demo takes what it finds: what is doubtful is remembered of that. The bugs are made, so they fail
-    # each time, and one more run tells that.
-    ended = book.run(asked, HealMeans(told=told, repeats=1), landing=Landing(to="apply", doubtful=True))
+    ended = book.run(asked, HealMeans(told=told, repeats=1))  # the bugs are made: they fail each time
     for attempt in ended.attempts:
         passed = attempt.status == "passed"
         lead = Styled("    second time  " if again else "    first time   ", "green" if passed else "red")

@@ -138,9 +138,9 @@ def attempts(store: Store, episode_id: str, *, dropped: bool = False) -> list[At
 
 
 def memos(store: Store, solver: str, *, signature: str, but: str, tests: Sequence[str] = ()) -> list[Memo]:
-    """Read what a solver (or one that works for it, or it for) asked to be remembered of attempts that passed, but for
-    doubtful ones that nobody took: a guess is made anew. Those that faced the same signature come first (in whichever
-    task: the failure is back), then those that mended one of these tests, then the newest of tasks other than `but`."""
+    """Read what a solver (or one that works for it, or it for) asked to be remembered of attempts that passed: those
+    that faced the same signature first (in whichever task: the failure is back), then those that mended one of these
+    tests, then the newest of tasks other than `but`, of which a guess that nobody took teaches nothing."""
     where: dict[str, Json | tuple[str, Json]] = {
         "solver": ("in", [solver, *_TOLD.get(solver, ())]),
         "status": "passed",
@@ -152,7 +152,7 @@ def memos(store: Store, solver: str, *, signature: str, but: str, tests: Sequenc
         mended = tuple(map(str, cast("list[Json]", row.get("faced_tests") or [])))
         back = row.get("faced") == signature or not set(tests).isdisjoint(mended)
         own = row.get("task") == but and not back
-        if not isinstance(said, dict) or not said or own or _is_guess(store, row):
+        if not isinstance(said, dict) or not said or own or (not back and _is_guess(store, row)):
             continue
         found.append(
             Memo(
