@@ -164,7 +164,7 @@ class Play:
         for process in self.running.values():
             process.kill()
         for process in self.running.values():
-            process.wait()
+            process.communicate()  # closes its input, too
 
     def act(self, name: str) -> Trial:
         """Run the loop until its trial is settled; return it."""
@@ -185,7 +185,7 @@ class Play:
         finally:
             process = self.running.pop("loop")
             process.kill()
-            process.wait()
+            process.communicate()  # closes its input, too
 
     def kill_one(self) -> None:
         victim = self.chance.choice([name for name in self.running if name != "provider"])
@@ -196,6 +196,7 @@ class Play:
         for name, process in self.running.items():
             if process.poll() is not None:
                 self.deaths += 1
+                process.communicate()
                 self.start(name, *(("loop", act) if name == "loop" else ("agent",)))
 
     def settled(self, act: str) -> Trial | None:
