@@ -225,7 +225,7 @@ def test_no_line_of_an_answer_commands_the_terminal(run: Runner, tmp_path: Path)
     shown.append(here("lessons", "quarantine", lesson_id, "--reason", f"bad {ESCAPES} advice").stdout)
     bad = {"id": ESCAPES, "when": "x", "do": 5, "state": ESCAPES}
     (tmp_path / "lessons.jsonl").write_text(json.dumps(bad) + "\n{" + ESCAPES + "\n")
-    shown.append(here("lessons", "import", str(tmp_path / "lessons.jsonl")).stdout)
+    shown.append(here("lessons", "import", str(tmp_path / "lessons.jsonl"), code=2).stderr)
     settings = folder / "claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text('{\n  "a": "\x9b31m\x7f"\n}\n')
