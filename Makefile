@@ -12,7 +12,7 @@ BENCH  := .venv/.bench
 SITE   := .venv/.site
 PARTS  := tests/surfaces tests/contract tests/loops tests/unit
 
-.PHONY: demo test $(PARTS) others ci peers test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
+.PHONY: demo test $(PARTS) others peers test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -26,10 +26,6 @@ $(PARTS): $(READY)
 
 others: $(READY)
 	$(BIN)/python -m pytest $(PARTS:%=--ignore=%)
-
-# All that CI asks beside `static`, in the same way.
-ci: $(READY) $(SITE)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line $(PARTS) test-postgres others peers site
 
 # The tests of packages that `ratchet.compat` stands in for.
 peers: $(READY)
