@@ -20,7 +20,6 @@ from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
 from ratchet.lessons.repositories import folders_of, project_of
 from ratchet.records import Decided, Json, Pattern, Row, number_in, text_in, whole_in
-from ratchet.store.paging import in_parts
 from ratchet.store.sums import HOURS, add_fact, fact_days
 
 if TYPE_CHECKING:
@@ -216,12 +215,11 @@ def over_time(store: Store, patterns: Collection[str], within: Window) -> dict[s
         for row in store.sum_by("signatures", ("signature", "pattern"), (), wanted)
     }
     found: dict[str, list[int]] = {}
-    for some in in_parts(of):
-        asked: Where = {"signature": ("in", some), "hour": (">=", int(within.since // HOUR_S))}
-        for row in store.sum_by("tallies", ("signature", "hour"), ("n",), asked):
-            place = within.place(whole_in(row, "hour"))
-            if place is not None:
-                found.setdefault(of[str(row["signature"])], [0] * within.columns)[place] += whole_in(row, "n")
+    asked: Where = {"signature": ("in", [*sorted(of)]), "hour": (">=", int(within.since // HOUR_S))}
+    for row in store.sum_by("tallies", ("signature", "hour"), ("n",), asked):
+        place = within.place(whole_in(row, "hour"))
+        if place is not None:
+            found.setdefault(of[str(row["signature"])], [0] * within.columns)[place] += whole_in(row, "n")
     return found
 
 

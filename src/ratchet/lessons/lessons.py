@@ -16,7 +16,6 @@ from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
 from ratchet.records import Json, Lesson, LessonState, Row, Scope, text_in, whole_in
-from ratchet.store.paging import in_parts, rows_among
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -175,23 +174,22 @@ def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesso
     rule stands at that rule's pattern, whatever else its runs showed; of several projects' that say the same the first
     does."""
     pattern_of = {
-        str(row["signature"]): str(row["pattern"]) for row in rows_among(store, "signatures", "pattern", patterns)
+        str(row["signature"]): str(row["pattern"]) for row in _having(store, "signatures", "pattern", patterns)
     }
     met: dict[str, set[str]] = defaultdict(set)  # lesson -> patterns whose failures it stands for
-    for row in rows_among(store, "lessons", "signature", pattern_of):
+    for row in _having(store, "lessons", "signature", pattern_of):
         met[str(row["id"])].add(pattern_of[str(row["signature"])])
-    for some in in_parts(pattern_of):
-        asked: Where = {"signature": ("in", some), "lesson_id": ("!=", "")}
-        for row in store.sum_by("resolutions", ("signature", "lesson_id"), (), asked):
-            met[str(row["lesson_id"])].add(pattern_of[str(row["signature"])])
-    named = rows_among(store, "patterns", "id", patterns)
+    asked: Where = {"signature": ("in", [*sorted(pattern_of)]), "lesson_id": ("!=", "")}
+    for row in store.sum_by("resolutions", ("signature", "lesson_id"), (), asked):
+        met[str(row["lesson_id"])].add(pattern_of[str(row["signature"])])
+    named = _having(store, "patterns", "id", patterns)
     ruled = {str(row["rule"]): str(row["id"]) for row in named if row.get("rule")}
     answers: dict[str, set[str]] = defaultdict(set)  # lesson -> the patterns of the rules that it answers
-    for row in rows_among(store, "answers", "key", ruled):
+    for row in _having(store, "answers", "key", ruled):
         answers[str(row["lesson_id"])].add(ruled[str(row["key"])])
     elsewhere = _answering_a_rule(store, met.keys() - answers.keys())
     found: dict[str, list[Lesson]] = defaultdict(list)
-    about = map(lesson_of, rows_among(store, "lessons", "id", met.keys() | answers.keys()))
+    about = map(lesson_of, _having(store, "lessons", "id", met.keys() | answers.keys()))
     for each in sorted(filter(_advises, about), key=by_merit):
         for pattern in answers.get(each.id, () if each.id in elsewhere else met[each.id].difference(ruled.values())):
             found[pattern].append(each)
@@ -205,11 +203,16 @@ def _advises(each: Lesson) -> bool:
     return each.worked >= PROVEN_SESSIONS and 2 * each.worked >= each.tried
 
 
+def _having(store: Store, table: str, column: str, values: Collection[str]) -> Sequence[Row]:
+    """Read the rows whose column holds one of these values."""
+    return store.find(table, {column: ("in", [*sorted(values)])}).rows if values else ()
+
+
 def _answering_a_rule(store: Store, lessons: Collection[str]) -> set[str]:
     """Return those of these lessons that answer a rule which has a pattern."""
-    keys = [(str(row["lesson_id"]), str(row["key"])) for row in rows_among(store, "answers", "lesson_id", lessons)]
+    keys = [(str(row["lesson_id"]), str(row["key"])) for row in _having(store, "answers", "lesson_id", lessons)]
     rules = {pattern_of_rule(key) for _, key in keys}
-    known = {str(row["id"]) for row in rows_among(store, "patterns", "id", rules)}
+    known = {str(row["id"]) for row in _having(store, "patterns", "id", rules)}
     return {lesson for lesson, key in keys if pattern_of_rule(key) in known}
 
 

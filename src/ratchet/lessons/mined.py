@@ -34,7 +34,6 @@ from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
 from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
-from ratchet.store.paging import in_parts
 from ratchet.store.sums import replace_facts
 
 _EVIDENCE = 20  # outcome ids that are named; the rest is counted
@@ -186,10 +185,8 @@ def run_of(row: Row) -> HeadRun:
 
 def _touched_by_keys(store: Store, keys: Iterable[str]) -> set[str]:
     """Lessons that answer one of these findings: however it ended this time speaks for or against them."""
-    found: set[str] = set()
-    for asked in in_parts(set(keys) - {""}):
-        found |= {str(row["lesson_id"]) for row in store.find("answers", {"key": ("in", asked)}).rows}
-    return found
+    asked = sorted(set(keys) - {""})
+    return {str(row["lesson_id"]) for row in store.find("answers", {"key": ("in", [*asked])}).rows} if asked else set()
 
 
 def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[str]:
@@ -197,8 +194,8 @@ def _touched_by_heads(store: Store, project: str, heads: Iterable[str]) -> set[s
     what its runs vouch for."""
     waiting = store.find("lessons", {"project": project, "state": "candidate"}).rows
     rows = [row for row in waiting if str(row.get("group")).startswith("step ")]
-    for asked in in_parts(set(heads) - {""}):
-        rows += store.find("lessons", {"project": project, "head": ("in", asked)}).rows
+    asked = sorted(set(heads) - {""})
+    rows += store.find("lessons", {"project": project, "head": ("in", [*asked])}).rows if asked else ()
     return {str(row["id"]) for row in rows if row.get("rule") != RULE}
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
-    from ratchet.records import Json, Row
+    from ratchet.records import Row
 
 PAGE_ROWS = 1_000  # rows read at once while iterating
-_VALUES = 500  # of one condition; SQLite's oldest limit is 999
 
 
 def rows_of(store: Store, table: str, where: Where, *, order: Sequence[str], limit: int | None = None) -> Iterator[Row]:
@@ -25,16 +24,3 @@ def rows_of(store: Store, table: str, where: Where, *, order: Sequence[str], lim
             return
         cursor = page.cursor
         left = None if left is None else left - len(page.rows)
-
-
-def in_parts(values: Collection[str]) -> Iterator[list[Json]]:
-    """Yield values in order, as many at a time as one condition takes."""
-    ordered = sorted(values)
-    for start in range(0, len(ordered), _VALUES):
-        yield [*ordered[start : start + _VALUES]]
-
-
-def rows_among(store: Store, table: str, column: str, values: Collection[str]) -> Iterator[Row]:
-    """The rows whose column holds one of these values, however many those are. Raises StoreError."""
-    for some in in_parts(values):
-        yield from store.find(table, {column: ("in", some)}).rows

@@ -96,3 +96,9 @@ def test_what_a_machine_drew_goes_from_a_path_and_behind_an_option(text: str) ->
 def test_many_entries_take_linear_time(end: str) -> None:
     for piece in ("- name: DB_PASSWORD", "  value: @", "value = 'x", "  x: ", '"a', "read T <<EOF", "<pw>", "\\", "{"):
         redact((piece + end) * 20_000)  # no clock: what backtracks would not end within the test run
+
+
+def test_a_null_character_beside_escaped_lines_hides_no_secret_from_the_filter() -> None:
+    written = json.dumps({"content": f"first: 1\ndb:5432:app:bob:{DRAWN}\n" + "more: 1\n" * 90})
+    assert DRAWN not in redact(written)
+    assert DRAWN not in redact(f"\0{written}")

@@ -54,6 +54,7 @@ class JobQueue:
         self._listener = Listener(self.place, "AF_UNIX", backlog=_BACKLOG, authkey=self.key)
         self._waiting: SimpleQueue[_PulledJob | None] = SimpleQueue()
         self._gone = ""
+        self._ending = threading.Lock()  # what is queued while this ends would wait for ever
         threading.Thread(target=self._listening, name="ratchet-jobs", daemon=True).start()
 
     def start(self, errand: WorkerErrand, files: Files | None) -> Future[Evaluation | Lacking]:
@@ -65,10 +66,11 @@ class JobQueue:
 
     def end(self, why: str) -> None:
         """Take and give no more: workers that wait are dismissed, and what waits is broken."""
-        self._gone = why
-        while (sent := self._next()) is not None:
-            sent.future.set_exception(BrokenExecutor(why))
-        self._waiting.put(None)
+        with self._ending:
+            self._gone = why
+            while (sent := self._next()) is not None:
+                sent.future.set_exception(BrokenExecutor(why))
+            self._waiting.put(None)
         with suppress(OSError, EOFError, AuthenticationError):  # the thread that listens hears of it
             Client(self.place, "AF_UNIX", authkey=self.key).close()
         self._listener.close()
@@ -81,10 +83,11 @@ class JobQueue:
             return None
 
     def _queue(self, sent: _PulledJob) -> None:
-        if self._gone:
-            sent.future.set_exception(BrokenExecutor(self._gone))
-        else:
-            self._waiting.put(sent)
+        with self._ending:
+            if self._gone:
+                sent.future.set_exception(BrokenExecutor(self._gone))
+            else:
+                self._waiting.put(sent)
 
     def _listening(self) -> None:
         while not self._gone:

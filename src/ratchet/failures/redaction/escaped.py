@@ -24,9 +24,9 @@ _MARKED = r"\0(\d+)\0"  # no text that is kept holds it
 
 def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[str], str]) -> str:
     """The text with every run of escaped lines as `hide` leaves what it says, and all of it as `hide_around` does: that
-    sees of a long run the first lines, which a name before it judges, since the rest has been read."""
-    if "\0" in text:
-        return hide_around(text)
+    sees of a long run the first lines, which a name before it judges, since the rest has been read; it sees all where
+    the text itself holds what marks a tail."""
+    markable = "\0" not in text
     tails: list[str] = []
     out: list[str] = []
     done = 0
@@ -35,7 +35,7 @@ def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[s
         if "\\n" not in written:
             continue
         written = _hidden(written, hide)
-        end = compiled(_LINE).search(written, _JUDGED, _LONG) if len(written) > _LONG else None
+        end = compiled(_LINE).search(written, _JUDGED, _LONG) if markable and len(written) > _LONG else None
         if end is not None:
             tails.append(written[end.end() :])
             written = f"{written[: end.end()]}\0{len(tails) - 1}\0"
