@@ -67,6 +67,7 @@ BENCHMARKS := hot_path store hook start learn grouping recall classification rep
 
 soak: $(READY)
 	$(BIN)/python -m pytest -m soak --soak
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile searching tests
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

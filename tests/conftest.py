@@ -15,9 +15,11 @@ from support.postgres_server import Databases, PostgresServer, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A property that holds slowly holds: a busy machine is no counter-example.
-settings.register_profile("untimed", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=25)  # for `make check`; `make test` tries all of them
+# A property that holds slowly holds: a busy machine is no counter-example. A change is judged by the same examples each
+# time; new ones are looked for in `make soak`, and what they find becomes an `@example`.
+settings.register_profile("untimed", deadline=None, derandomize=True)
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=25)  # for `make check`
+settings.register_profile("searching", deadline=None, max_examples=2000)
 settings.load_profile("untimed")
 
 # Taken out of what tests start: to Ratchet they would be settings that it does not know.

@@ -8,7 +8,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ratchet.failures.redaction.text import LIMIT, cap, clean, redact, redact_json
@@ -245,6 +245,7 @@ PIECES = st.sampled_from(
 )
 
 
+@example("postgres://app:s3cr3t@db.internal:5432/apphf_aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567")
 @settings(max_examples=300)
 @given(st.lists(PIECES | st.text(max_size=6), max_size=24).map("".join))
 def test_what_is_redacted_once_needs_no_second_time(text: str) -> None:

@@ -76,11 +76,11 @@ _TOKEN = 20  # characters from which on a user without a password may be a token
 
 # A reset link, a webhook: what a machine drew behind a part of the path that says what it is for.
 _PATH = (
-    r"(?i)(://[^\s\"'<>?#]{0,200}?(?:hook|pass(?:word|wd|code)|token|secret)[^\s\"'<>?#/]{0,60}/(?:[^\s\"'<>?#/]{1,40}/){0,4}?)"
+    r"(?i)(://[^\s\"'<>?#]{0,200}?(?<!\[redacted:)(?:hook|pass(?:word|wd|code)|token|secret)[^\s\"'<>?#/]{0,60}/(?:[^\s\"'<>?#/]{1,40}/){0,4}?)"
     r"([A-Za-z0-9_-]{20,200})(?![\w.~/%-])"
 )
 
-_SAYS_FOR = r"(?:hook|passw|passc|token|secret)[^\s\"'<>?#/]{0,60}/"
+_SAYS_FOR = r"(?<!\[redacted:)(?:hook|passw|passc|token|secret)[^\s\"'<>?#/]{0,60}/"
 
 
 def hide_url_credentials(text: str) -> str:
