@@ -96,28 +96,29 @@ class Memory:
         calibrate(self.store)
 
     def asked(self, query: Query, *, gone: bool) -> Recalled:
-        if not gone:
+        if not gone and query.among is None:
             return recall(self.store, query.text, limit=5)
-        others: list[Json] = [name for name in self.names.values() if name not in query.right]
+        known = [*self.names.values()][: query.among]
+        others: list[Json] = [name for name in known if not gone or name not in query.right]
         where: Where = {"state": "active", "head": ("in", others)}
         return recalled_where(self.store, sought(query.text), where, limit=5, project=None)
 
     def listed(self, found: Recalled) -> list[str]:
         return [self.names[each.id] for each in (*found.lessons, *found.possibly)]
 
-    def by_bm25(self, text: str) -> list[str]:
+    def by_bm25(self, text: str, among: int | None = None) -> list[str]:
         words = " OR ".join(f'"{word}"' for word in list(dict.fromkeys(WORD.findall(text.lower())))[:200])
         if not words:
             return []
-        ask = "SELECT name FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 5"
-        return [name for (name,) in self.plain.execute(ask, (words,))]
+        ask = "SELECT name FROM texts WHERE texts MATCH ? AND rowid <= ? ORDER BY rank LIMIT 5"
+        return [name for (name,) in self.plain.execute(ask, (words, len(self.names) if among is None else among))]
 
-    def by_meaning(self, text: str) -> list[str]:
+    def by_meaning(self, text: str, among: int | None = None) -> list[str]:
         model = meaning.loaded()
         if model is None or self.held.source == "person":
             return []
-        near = model.near(text, [*self.held.memory.values()])
-        return [name for _, name in sorted(zip(near, self.held.memory, strict=True), reverse=True)[:5]]
+        near = model.near(text, [*self.held.memory.values()][:among])
+        return [name for _, name in sorted(zip(near, self.held.memory, strict=False), reverse=True)[:5]]
 
 
 @contextmanager
@@ -144,10 +145,10 @@ def measured(held: RecallSet, part: Part) -> Told | None:
             five += any(name in query.right for name in listed[:5])
             answered += bool(found.lessons) and memory.names[found.lessons[0].id] in query.right
             false += bool(memory.asked(query, gone=True).lessons)
-            plain = memory.by_bm25(query.text)
+            plain = memory.by_bm25(query.text, query.among)
             bm25 += bool(plain) and plain[0] in query.right
             bm25_five += any(name in query.right for name in plain)
-            alone = memory.by_meaning(query.text)
+            alone = memory.by_meaning(query.text, query.among)
             meant += bool(alone) and alone[0] in query.right
             meant_five += any(name in query.right for name in alone)
     counts = (first, five, answered, false, bm25, bm25_five, meant, meant_five)

@@ -32,11 +32,13 @@ Source = Literal["person", "report", "conversation"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text, the names of the memories that are right for it, and whether it was put aside."""
+    """A text, the names of the memories that are right for it, whether it was put aside, and of how many of the
+    memories, the first ones, it is asked (None: of all): nobody could remember what came later."""
 
     text: str
     right: tuple[str, ...]
     part: Part
+    among: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,26 +164,28 @@ def conversations(folder: Path) -> RecallSet:
 
 
 def reports(folder: Path) -> list[RecallSet]:
-    """Duplicates of public trackers (gitbugs' layout): of each pair the earlier report is the memory."""
+    """Duplicates of public trackers (gitbugs' layout): each is asked of the reports that were there before it."""
     return [found for path in sorted(folder.rglob("*_bugs.csv")) if (found := _tracker(path)).queries]
 
 
 def _tracker(path: Path) -> RecallSet:
     csv.field_size_limit(10_000_000)
-    texts: dict[str, str] = {}
+    texts: dict[int, str] = {}
     with path.open(newline="", errors="replace") as file:
         for row in csv.DictReader(file):
             said = f"{row.get('Summary') or ''}\n{row.get('Description') or ''}"
-            texts[str(row.get("Issue id") or row.get("Issue ID") or row.get("Bug ID"))] = said
-    queries: list[Query] = []
-    later: set[str] = set()
+            texts[int(row.get("Issue id") or row.get("Issue ID") or row["Bug ID"])] = said
+    earlier: dict[int, set[int]] = {}
     for pairs in path.parent.glob("*-combined.csv"):
         with pairs.open(newline="") as file:
             for cells in csv.reader(file):
-                pair = [name.strip() for name in cells if name.strip() in texts]
-                if len(pair) == 2 and pair[0] != pair[1]:
-                    new, old = sorted(pair, key=int, reverse=True)
-                    queries.append(Query(texts[new], (old,), "unseen"))
-                    later.add(new)
-    memory = {name: said for name, said in texts.items() if name not in later}
-    return RecallSet(f"reports: {path.parent.name}", memory, [q for q in queries if q.right[0] in memory], "report")
+                pair = {int(name) for name in cells if name.strip().isdecimal()} & texts.keys()
+                if len(pair) == 2:
+                    earlier.setdefault(max(pair), set()).add(min(pair))
+    memory = {str(number): texts[number] for number in sorted(texts)}
+    place = {name: at for at, name in enumerate(memory)}
+    queries = [
+        Query(texts[new], tuple(map(str, sorted(old))), "unseen", among=place[str(new)])
+        for new, old in sorted(earlier.items())
+    ]
+    return RecallSet(f"reports: {path.parent.name}", memory, queries, "report")

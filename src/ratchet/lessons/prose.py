@@ -1,11 +1,11 @@
 """Ranks what people wrote (reports, notes, conversations) for who asks. It is never pushed by a hook: no score that was
 tried tells a right first hit from a wrong one.
 
-z = BM25 / the best BM25 + half of how much of either title stands in the other; of a conversation, whose turns speak of
-many things, its best window counts like a title. Words are compared by their stems; where `meaning` is loaded, twice
-the cosine is added for the best reports and notes. A later text about the same goes
-first, and the older one is shown as superseded: decided when asked, since a link by similarity at writing joins what is
-unrelated (64 of 140 pairs).
+z = BM25 / the best BM25 + half of how much of each title stands in the other; of a conversation, whose turns speak of
+many things, half of its best window by the best of all. Words are compared by their stems; where `meaning` is loaded,
+twice the cosine is added for the best reports and notes. A later text about the same goes first, and the older one is
+shown as superseded: decided when asked, since a link by similarity at writing joins what is unrelated (64 of 140
+pairs).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import log
 from typing import TYPE_CHECKING
 
 from ratchet.failures.features import spaced
@@ -31,7 +32,7 @@ WRITTEN = ("person", *PROSE)
 """Sources whose lessons hold words of people."""
 SOUGHT = 48  # words by which prose is searched
 STEPS = 20_000
-CANDIDATES = 64
+CANDIDATES = 128
 WINDOW = 3  # turns of a conversation that are looked at together, beginning with each of them
 MEANT = 16  # of the best, that are compared by what they mean
 AMONG = 5  # a newer text supersedes an older one among the best
@@ -76,7 +77,7 @@ def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writin
         chosen |= dict.fromkeys(found[stem], known[stem])
     rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
     whole = dict.fromkeys(terms, rarity({"": counts.get("", 0)}, "unmet")) | known
-    about = [each for each in _scored(asked, known, rows, whole) if _is_about(each)]
+    about = [each for each in _scored(asked, known, rows, whole, counts.get("", 0)) if _is_about(each)]
     return _superseding(_meant(asked, about))[:limit]
 
 
@@ -149,9 +150,12 @@ def text_of(row: Row) -> str:
     return text_in(row, "said") or text_in(row, "when_text")
 
 
-def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float]) -> list[Writing]:
+def _scored(
+    asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float], of: int
+) -> list[Writing]:
+    """Score the rows that were found among `of` texts, best first."""
     texts = [stems_of(text_of(row)) for row in rows]
-    weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts)
+    weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts, of)
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
     plain = [bm25(weights, words, mean) for words in texts]
     best = max(plain, default=0.0) or 1.0
@@ -164,16 +168,18 @@ def _scored(asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole
         if text_in(row, "source") == "conversation":
             z += _WINDOW_SHARE * window / widest
         else:
-            z += 0.5 * _covered(title, _title(text_of(row)), weights)
+            z += _covered(title, _title(text_of(row)), weights)
         found.append(Writing(row, z, _shared(whole, words)))
     return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
 
 
-def _unindexed(stems: set[str], texts: Sequence[list[str]]) -> dict[str, float]:
-    """Weigh what a masked index does not hold (numbers, years, what somebody quoted) by the texts that were found."""
+def _unindexed(stems: set[str], texts: Sequence[list[str]], of: int) -> dict[str, float]:
+    """Weigh what a masked index does not hold (numbers, years, what somebody quoted) by the texts that were found, on
+    the scale of all: what one of the found says is as rare as what one of all says."""
     held = [stems.intersection(text) for text in map(set, texts)] if stems else []
     counts = Counter(stem for each in held for stem in each)
-    return {stem: rarity({"": len(texts), stem: count}, stem) for stem, count in counts.items()}
+    scale = log(max(of, len(texts)) + 1) / log(len(texts) + 1) if texts else 1.0
+    return {stem: scale * rarity({"": len(texts), stem: count}, stem) for stem, count in counts.items()}
 
 
 def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> float:
