@@ -22,7 +22,7 @@ from ratchet.errors import StoreError
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
-from ratchet.serving.api import drainer
+from ratchet.serving.api import access, drainer
 from ratchet.serving.api.app import create
 from ratchet.serving.api.feed import Feed
 from ratchet.serving.api.serving import Served, Serving
@@ -390,3 +390,47 @@ def test_the_process_that_drains_is_started_again_where_the_machine_would_not_at
         runtime.record("a", ok=True)
         asyncio.run(run(create(runtime, Serving(drain_s=0.05)).state.served))
     assert asked == 2
+
+
+@pytest.mark.parametrize("end", ["revoked", "of another scope", "asked for by now"])
+def test_a_stream_ends_with_its_token_before_it_tells_anything_more(
+    home: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Whoever a token was taken from hears nothing more on a stream that is open."""
+    monkeypatch.setattr(access, "LOOK_S", 0.0)
+    told: list[bytes] = []
+
+    async def run(runtime: Runtime, headers: list[tuple[bytes, bytes]]) -> None:
+        asked = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive() -> Message:
+            if not asked:
+                await asyncio.Event().wait()
+            return asked.pop()
+
+        async def send(message: Message) -> None:
+            told.append(message.get("body", b""))
+            if len(told) == 1:  # it has begun
+                await asyncio.to_thread(ending, runtime)
+
+        scope = {"type": "http", "method": "GET", "path": "/v1/events/sse", "query_string": b""}
+        app = create(runtime, Serving(heartbeat_s=0.05))
+        await asyncio.wait_for(app({**scope, "headers": headers}, receive, send), WAITS_S)
+
+    def ending(runtime: Runtime) -> None:
+        if end == "revoked":
+            runtime.tokens.revoke("a")
+        elif end == "of another scope":
+            store = runtime.store
+            held = store.get("access_tokens", "a") or {}
+            assert store.swap("access_tokens", "a", 1, {**held, "scopes": ["write"]})
+        else:
+            runtime.tokens.add("b", ["read"])
+        runtime.lessons.add(when=LESSON["when"], do=LESSON["do"])
+
+    with Runtime.open(home=home) as runtime:
+        headers = [(b"host", b"127.0.0.1:8484")]
+        if end != "asked for by now":
+            headers.append((b"authorization", b"Bearer " + runtime.tokens.add("a", ["read"]).encode()))
+        asyncio.run(run(runtime, headers))
+    assert b"".join(told) == b"", "it told nothing, and ended"

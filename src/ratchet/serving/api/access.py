@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,7 +14,7 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Receive, Send
+from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Asked
 
 from ratchet.errors import BackendError
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 
 COOKIE = "ratchet_token"
 """Where a browser keeps its token once it has logged in: EventSource cannot send headers."""
+LOOK_S = 1.0
+"""How long a response that goes on may outlive its caller's token."""
 OPEN_PATHS = ("/openapi.json", "/docs", "/login", "/ui/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/ui/static/")
 """What is served to everybody: the description, and what a login page needs."""
@@ -116,7 +120,56 @@ class Doorkeeper:
             await self._refuse(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
-        await self._app(scope, receive, send)
+        if caller is None or scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        lasting = _Lasting(receive, send, lambda: self._holds(secret, caller))
+        await self._app(scope, lasting.receive, lasting.send)
+
+    def _holds(self, secret: str | None, caller: Caller) -> bool:
+        """Tell whether a caller may still do what it could when it was let in."""
+        try:
+            now = self._access.caller(secret)
+        except BackendError:
+            return True  # none could be read yet, and somebody was let in: there were none
+        return now is not None and now.scopes >= caller.scopes
+
+
+class _Lasting:
+    """A response that goes on for long, such as a stream of events, ends with its caller's right to it."""
+
+    def __init__(self, receive: Receive, send: Send, holds: Callable[[], bool]) -> None:
+        self._receive = receive
+        self._send = send
+        self._holds = holds
+        self._looked = time.monotonic()
+        self._heard = False  # all that the client asks for
+        self._ended = asyncio.Event()
+
+    async def receive(self) -> Message:
+        """What the client sends; that it has gone, once the response was ended."""
+        if not self._heard:
+            message = await self._receive()
+            self._heard = not message.get("more_body", False)
+            return message
+        ended = asyncio.ensure_future(self._ended.wait())
+        asked = asyncio.ensure_future(self._receive())
+        try:
+            await asyncio.wait((ended, asked), return_when=asyncio.FIRST_COMPLETED)
+            return {"type": "http.disconnect"} if ended.done() else asked.result()
+        finally:
+            ended.cancel()
+            asked.cancel()
+
+    async def send(self, message: Message) -> None:
+        if self._ended.is_set():
+            return
+        if message.get("more_body") and time.monotonic() - self._looked >= LOOK_S:
+            if not await run_in_threadpool(self._holds):
+                self._ended.set()
+                message = {"type": "http.response.body", "body": b"", "more_body": False}
+            self._looked = time.monotonic()
+        await self._send(message)
 
 
 async def _refuse(scope: Asked, receive: Receive, send: Send) -> None:
