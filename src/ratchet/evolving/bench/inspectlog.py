@@ -28,7 +28,7 @@ from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
-from ratchet.recording.sources.unpacked import unpacked_zstandard
+from ratchet.recording.sources.unpacked import unpacked
 from ratchet.records import Json
 
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -147,7 +147,7 @@ def _of_zstandard(about: zipfile.ZipInfo, path: Path) -> bytes:
         file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
         packed = file.read(about.compress_size)
     remedy = f"{path} is packed with zstandard, which this Python cannot read: {{}}; or {_convert(path)}"
-    content = unpacked_zstandard(packed, _MOST_MEMBER_BYTES, remedy=remedy)
+    content = unpacked(packed, "zstd", _MOST_MEMBER_BYTES, remedy=remedy)
     if len(content) <= _MOST_MEMBER_BYTES and zlib.crc32(content) != about.CRC:
         raise zipfile.BadZipFile(f"bad CRC-32 of {about.filename}")
     return content

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
-import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import Refused, UsageError
-from ratchet.recording.sources.unpacked import unpacked_zstandard
+from ratchet.recording.sources.unpacked import Encoding, unpacked
 from ratchet.records import Json, Row
 
 if TYPE_CHECKING:
@@ -87,29 +86,15 @@ def answered(signal: Signal, rejected: int, why: str, *, content_type: str = JSO
     return message.SerializeToString(), PROTOBUF
 
 
-_TOO_LARGE = f"the body unpacks to more than {MOST_BYTES >> 20} MB: send smaller batches"
-
-
 def _unpacked(body: bytes, encoding: str) -> bytes:
     if encoding in ("", "identity"):
         return body
-    if encoding == "zstd":
-        plain = unpacked_zstandard(body, MOST_BYTES)
-        if len(plain) > MOST_BYTES:
-            raise UsageError(_TOO_LARGE)
-        return plain
-    if encoding not in ("gzip", "deflate"):
+    if encoding not in get_args(Encoding):
         raise UsageError(f"Content-Encoding {encoding[:40]!r} is not read here: send gzip, zstd, or none")
-    packed = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # tells gzip and zlib apart by itself
-    try:
-        found = packed.decompress(body, MOST_BYTES)
-    except zlib.error as error:
-        raise UsageError(f"the body is no {encoding}: {error}") from error
-    if packed.unconsumed_tail:
-        raise UsageError(_TOO_LARGE)
-    if not packed.eof:
-        raise UsageError(f"the body's {encoding} is cut short")
-    return found
+    plain = unpacked(body, cast("Encoding", encoding), MOST_BYTES)
+    if len(plain) > MOST_BYTES:
+        raise UsageError(f"the body unpacks to more than {MOST_BYTES >> 20} MB: send smaller batches")
+    return plain
 
 
 def _from_protobuf(signal: Signal, body: bytes) -> Row:

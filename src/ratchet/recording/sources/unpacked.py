@@ -7,7 +7,7 @@ import io
 import zlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import Protocol
+from typing import BinaryIO, Literal, Protocol
 
 from ratchet.errors import BackendError, UsageError
 
@@ -16,6 +16,8 @@ _CHUNK_BYTES = 1 << 16
 _GZIP_BYTES, _ZSTANDARD_BYTES = 1 << 14, 1 << 10
 # Text packs to a fifth; a long line that packs so much better would fill memory and says nothing.
 _SUSPECT_BYTES, _MOST_RATIO = 4 << 20, 200
+
+Encoding = Literal["gzip", "deflate", "zstd"]
 
 
 class _Decompressor(Protocol):
@@ -27,13 +29,14 @@ class _Decompressor(Protocol):
 
 
 class Unpacked(io.RawIOBase):
-    """The plain bytes of a compressed file. `damage` says, at their end, why they end before the file's own."""
+    """The plain bytes of a compressed file, which is closed with this. `damage` says, at their end, why they end before
+    the file's own."""
 
     def __init__(
-        self, path: str, begin: Callable[[], _Decompressor], errors: tuple[type[Exception], ...], at_once: int
+        self, file: BinaryIO, begin: Callable[[], _Decompressor], errors: tuple[type[Exception], ...], at_once: int
     ) -> None:
         super().__init__()
-        self._file = open(path, "rb")  # noqa: PTH123, SIM115  (closed with this object)
+        self._file = file
         self._begin = begin
         self._errors = errors
         self._at_once = at_once
@@ -66,15 +69,17 @@ class Unpacked(io.RawIOBase):
 
     def _unpack(self) -> bool:
         """Decompress one more chunk; False at the end."""
-        packed = self._file.read(self._at_once)
-        read = len(packed)
-        if self._stream.eof:  # a file may be several ones put together
-            packed = self._stream.unused_data + packed
-            if packed.strip(b"\0"):
-                self._stream = self._begin()
-        if not packed.strip(b"\0") and (self._stream.eof or not packed):
-            self.damage = "" if self._stream.eof else "the compressed file is cut off"
+        ended = self._stream.eof  # a file may be several ones put together, and filled up with zeros
+        packed = self._stream.unused_data.lstrip(b"\0") if ended else b""
+        read = 0
+        while not packed and (part := self._file.read(self._at_once)):
+            read += len(part)
+            packed = part.lstrip(b"\0") if ended else part
+        if not packed:
+            self.damage = "" if ended else "the compressed file is cut off"
             return False
+        if ended:
+            self._stream = self._begin()
         self._plain, self._given = b"", 0
         try:
             self._plain = self._stream.decompress(packed)
@@ -123,45 +128,46 @@ def open_plain(path: str) -> io.BufferedReader:
         return file
     file.close()
     if magic[:2] == b"\x1f\x8b":
-        return io.BufferedReader(Unpacked(path, lambda: zlib.decompressobj(31), (zlib.error,), _GZIP_BYTES))
-    return io.BufferedReader(Unpacked(path, *_zstandard(path), _ZSTANDARD_BYTES))
+        begin, errors, at_once = _GZIP
+    else:
+        remedy = f"{path} is compressed with zstandard, which this Python cannot read: run `zstd -d {path}` and learn "
+        begin, errors, at_once = _zstandard(BackendError(f"{remedy}from the result, or {ZSTD_EXTRA}"))
+    return io.BufferedReader(Unpacked(open(path, "rb"), begin, errors, at_once))  # noqa: PTH123  (as said)
 
 
-def unpacked_zstandard(
-    body: bytes, most: int, *, remedy: str = "Content-Encoding zstd needs the extra `zstd` here: {}; or send gzip"
+def unpacked(
+    body: bytes,
+    encoding: Encoding,
+    most: int,
+    *,
+    remedy: str = "Content-Encoding zstd needs the extra `zstd` here: {}; or send gzip",
 ) -> bytes:
-    """At most `most` bytes and one more of a body packed with zstandard. Raises UsageError for a broken one, and where
-    this Python cannot read it: then it says the remedy, with the command that installs what is missing."""
-    module = _zstandard_module()
-    if module is None:
-        raise UsageError(remedy.format(ZSTD_EXTRA))
-    try:
-        if module.__name__ == "zstandard":
-            with module.ZstdDecompressor().stream_reader(io.BytesIO(body), read_across_frames=True) as stream:
-                found: bytes = stream.read(most + 1)
-                return found
-        packed = module.ZstdDecompressor()
-        found = packed.decompress(body, most + 1)
-    except module.ZstdError as error:
-        raise UsageError(f"the body is no zstd: {error}") from error
-    if not packed.eof and len(found) <= most:
-        raise UsageError("the body's zstd is cut short")
-    return found
+    """At most `most` bytes and one more of a packed body. Raises UsageError for a broken one, for a line in it that is
+    too long for how little it packs to, and where this Python cannot read zstd: then it says the remedy, with the
+    command that installs what is missing."""
+    how = _zstandard(UsageError(remedy.format(ZSTD_EXTRA))) if encoding == "zstd" else _GZIP
+    with Unpacked(io.BytesIO(body), *how) as plain:
+        found = bytearray()
+        while len(found) <= most and (part := plain.read(_CHUNK_BYTES)):
+            found += part
+        if plain.damage:
+            raise UsageError(f"the body's {encoding} cannot be read: {plain.damage}")
+    return bytes(found[: most + 1])
 
 
+_How = tuple[Callable[[], _Decompressor], tuple[type[Exception], ...], int]
+_GZIP: _How = (lambda: zlib.decompressobj(zlib.MAX_WBITS | 32), (zlib.error,), _GZIP_BYTES)  # zlib's own form, too
 ZSTD_EXTRA = "pip install 'ratchet-ai[zstd]'"
 
 
-def _zstandard(path: str) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
+def _zstandard(missing: Exception) -> _How:
     module = _zstandard_module()
     if module is None:
-        raise BackendError(
-            f"{path} is compressed with zstandard, which this Python cannot read: "
-            f"run `zstd -d {path}` and learn from the result, or {ZSTD_EXTRA}"
-        )
-    if module.__name__ == "zstandard":
-        return module.ZstdDecompressor().decompressobj, (module.ZstdError,)
-    return module.ZstdDecompressor, (module.ZstdError,)
+        raise missing
+    begin = module.ZstdDecompressor
+    if module.__name__ == "zstandard":  # its context is dear, and may be used again
+        begin = begin().decompressobj
+    return begin, (module.ZstdError,), _ZSTANDARD_BYTES
 
 
 def _zstandard_module() -> ModuleType | None:
