@@ -7,6 +7,7 @@ else, words alone decide. A text costs some 25 ms of CPU once, and is remembered
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import string
 import threading
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+log = logging.getLogger(__name__)
 EXTRA = "pip install 'ratchet-ai[semantic]'"
 WORDS = 60  # of a text that are looked at: the title of a report, and how it begins
 _TOKENS = 128
@@ -83,7 +85,15 @@ def load() -> Meaning:
 @cache
 def _begin() -> None:
     if installed():
-        threading.Thread(target=load, name="ratchet-meaning", daemon=True).start()
+        threading.Thread(target=_loaded, name="ratchet-meaning", daemon=True).start()
+
+
+def _loaded() -> None:
+    try:
+        load()
+    except Exception as fault:  # noqa: BLE001  (the edge of this thread; words alone decide, as where it is not installed)
+        why = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+        log.warning("meaning.broken: %s; words alone decide", why)
 
 
 _allowed = threading.Event()

@@ -247,6 +247,9 @@ def test_free_prose_gives_no_grounds(said: str, added: str) -> None:
         ("shop put --fmt csv", 'Option "fmt" was replaced by "--format"'),
         ("shop put csv", "error: missing required option: --format"),
         ("shop put csv", "error: the following arguments are required: --format"),
+        ("shop put csv", 'Error: required flag(s) "format", "name" not set'),
+        ("shop put csv", 'Required flags "name, format" not set'),
+        ("shop put csv", "Missing required arguments: name, format"),
         ("shop put csv", "shop: wrong use\n\nUsage: shop put FILE\n  --format TEXT"),
     ],
 )

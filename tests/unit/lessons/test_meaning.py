@@ -87,3 +87,23 @@ def test_only_a_process_that_lives_on_begins_to_load_it(store: SqliteStore, monk
     meaning.allow()
     assert first(store) == BY_WORDS, "until it is loaded, words decide"
     assert begun
+
+
+def test_a_model_that_cannot_be_loaded_is_said_once_in_one_line_and_words_decide(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> meaning.Meaning:
+        raise OSError("the file\nis cut off")
+
+    monkeypatch.setattr(meaning, "Meaning", broken)
+    monkeypatch.setattr(meaning, "installed", lambda: True)
+    meaning._begin.cache_clear()
+    meaning.allow()
+    for _ in range(2):
+        assert first(store) == BY_WORDS
+        for each in threading.enumerate():
+            if each.name == "ratchet-meaning":
+                each.join(10)  # what it raised would fail this test as a warning
+    meaning._begin.cache_clear()
+    (told,) = [each for each in caplog.records if each.name == meaning.__name__]
+    assert told.getMessage() == "meaning.broken: OSError: the file is cut off; words alone decide"

@@ -322,6 +322,16 @@ def test_that_there_is_no_such_option_is_told_though_what_worked_checks_less(tmp
     store.close()
 
 
+@pytest.mark.parametrize("name", ["all", "alls"])
+def test_an_option_more_mends_a_bare_command_where_it_says_that_one_is_not_set(tmp_path: Path, name: str) -> None:
+    """Cobra names it without its dashes."""
+    store = open_store(tmp_path)
+    calls = [shell("shopctl enable", f'Error: required flag(s) "{name}" not set'), shell("shopctl enable --all")]
+    told = [each.text for each in learnt(store, calls)]
+    assert told == (["Add `--all` to `shopctl enable`, as in `shopctl enable --all`."] if name == "all" else [])
+    store.close()
+
+
 @pytest.mark.parametrize("listed_there", [True, False])
 def test_an_option_more_mends_a_bare_command_where_its_usage_lists_it(tmp_path: Path, listed_there: bool) -> None:
     store = open_store(tmp_path)

@@ -34,6 +34,12 @@ _REQUIRES = re.compile(
     r"|\barguments are required: |(?<![\w-])--?[A-Za-z][\w-]*['\"`]? (?:is|are) required\b",
     re.IGNORECASE,
 )
+# cobra: `required flag(s) "name", "size" not set`; urfave/cli: `Required flags "name, size" not set`; yargs.
+_UNSET = re.compile(
+    r"\b(?:required (?:flags?|flag\(s\)|options?)|missing required (?:flags?|options?|arguments?))\W{1,4}"
+    r"([A-Za-z][\w-]*(?:['\"`]?, ?['\"`]?[A-Za-z][\w-]*)*)(?=['\"`]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NEAR_LINES = 3  # a correction stands right below what it corrects
 _FACTS = frozenset(("branch", "port", "remote", "agent"))
 
@@ -52,7 +58,7 @@ class FailingOutput:
         the failed command."""
         usage = _USAGE.search(self.text)
         lines = self._lines if usage is None else self.text[: usage.start()].split("\n")
-        kept, blamed = [], -_NEAR_LINES
+        kept, blamed = [*unset_options("\n".join(lines))], -_NEAR_LINES
         for at, line in enumerate(lines):
             blamed = at if self._is_blaming(line) else blamed
             found = _REQUIRES.search(line) or (_CORRECTS.search(line) if at - blamed < _NEAR_LINES else None)
@@ -97,6 +103,11 @@ class FailingOutput:
         remote that it speaks of."""
         facts = {value for value, kind in bindings(self.text, "") if kind in _FACTS}
         return named(word, self.grammar) or word in facts or self.misses(word)
+
+
+def unset_options(text: str) -> list[str]:
+    """The options that an output names, without their dashes, as those it misses."""
+    return [f"--{name}" for found in _UNSET.findall(text) for name in re.findall(r"[A-Za-z][\w-]*", found)]
 
 
 def named(word: str, text: str) -> bool:

@@ -12,6 +12,7 @@ from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import missing_program, other_program
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
+from ratchet.lessons.mining.said import unset_options
 from ratchet.lessons.mining.similar import moved
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
@@ -121,7 +122,8 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
         return Remedy(rule="program", text=text, do=piece.exact, reusable=True, form=form)
     options = _only_options(was, piece)
     named = [each.partition("=")[0] for each in options if each[0] == "-"]
-    if not was.operands and not all(f"{each} " in failed.message for each in named):
+    unset = unset_options(failed.message)
+    if not was.operands and not all(each in unset or f"{each} " in failed.message for each in named):
         return None  # a bare command becomes another one by an option, unless its usage tells of that
     by_itself = KINDS.get(failed.kind, (False,))[0]
     if not options or acts or by_itself or any(each.path for each in failed.findings):
