@@ -91,7 +91,7 @@ class Said:
         return self.score is not None or self.about
 
     def denies(self, other: Said) -> bool:
-        """Tell whether it is a run of tests that ended worse than another verdict says."""
+        """Tell whether it is a run of tests, or a bare verdict, that ended worse than another verdict says."""
         return self.judged and self.about and other.judged and (self.score or 0.0) < (other.score or 0.0)
 
 
@@ -170,6 +170,8 @@ def of_word(line: str) -> Said | None:
     word = re.sub(r"^[\W_]+|[\W_]+$", "", line).lower()
     if timed_out(word):
         return Said(score=0.0, reason=line, kind="timeout")
-    if word in BAD or _BEGINS_BADLY.match(word) or line.startswith(("✗", "✘", "❌")):
+    if word in BAD:  # nothing but a verdict: on the other stream it denies a better one
+        return Said(score=0.0, reason=line, judged=True, about=True)
+    if _BEGINS_BADLY.match(word) or line.startswith(("✗", "✘", "❌")):
         return judged(False, line)
     return judged(True) if word in GOOD else None
