@@ -73,7 +73,7 @@ def public(address: str) -> bool:
         carried = [found.sixtofour, *(found.teredo or ())]
         if found not in _UNICAST or not all(public(str(each)) for each in carried if each is not None):
             return False
-    return found.is_global and not found.is_multicast and found not in _PLATFORM
+    return found.is_global and not found.is_multicast and not any(found in each for each in _CLOSED)
 
 
 def environ(net: str) -> dict[str, str]:
@@ -92,8 +92,10 @@ _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # NAT64, RFC 6052
 # All that was ever given out (RFC 4291, section 2.4; IANA's registry of global unicast addresses). Outside of it lie
 # this machine, links and sites (RFC 3879), and every form that carries an address of the other kind (RFC 2765, 8215).
 _UNICAST = ipaddress.IPv6Network("2000::/3")
-# Public by its number, and answered by the host of each virtual machine of Azure (WireServer, which hands out keys).
-_PLATFORM = ipaddress.IPv4Network("168.63.129.16/32")
+# Public by their numbers, to some version of Python at least: the host of each virtual machine of Azure (WireServer,
+# which hands out keys), IETF protocol assignments (RFC 6890; 192.0.0.192 is Oracle Cloud's metadata), relays of 6to4
+# (RFC 7526), documentation (RFC 9637).
+_CLOSED = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
 
 
 def _rule(word: str) -> DomainRule:

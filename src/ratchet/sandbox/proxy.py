@@ -114,7 +114,7 @@ class Proxy:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 found = [rule.address] if rule.address else await self._resolve(asked.host, asked.port)
-                if not rule.address and not (found := [each for each in found if network.public(each)]):
+                if not rule.address and not (found := [*filter(_elsewhere, found)]):
                     self._refused(f"{place}: its address is not public")
                     raise _Turned("403 Forbidden", f"{place} has no public address")
                 server, to_server = await _first_of(found, asked.port)
@@ -139,13 +139,27 @@ async def _resolved(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
+def _elsewhere(address: str) -> bool:
+    """Tell whether an address is public and another machine's: one's own may be public, too, and is answered by what
+    listens here for neighbours only."""
+    if not network.public(address):
+        return False
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect((address, 9))  # sends nothing: the kernel says from which of its addresses it would
+        except OSError:
+            return True  # no way leads there
+        return str(asked.getsockname()[0]) != address
+
+
 async def _first_of(addresses: list[str], port: int) -> _Streams:
-    """Connect to the first of these addresses that answers. Raises OSError."""
-    problem = OSError("it has no address")
+    """Connect to the first of these addresses that answers; none takes the time of those behind it. Raises OSError."""
+    problem: OSError = OSError("it has no address")
     for address in addresses:
         try:
-            return await asyncio.open_connection(address, port, limit=_CHUNK)
-        except OSError as error:
+            async with asyncio.timeout(_CONNECT_S / len(addresses)):
+                return await asyncio.open_connection(address, port, limit=_CHUNK)
+        except OSError as error:  # (a time-out is one)
             problem = error
     raise problem
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ratchet.errors import UsageError
-from ratchet.sandbox import hello, network, request
+from ratchet.sandbox import hello, network, proxy, request
 from ratchet.sandbox.proxy import Proxy
 
 
@@ -67,6 +67,7 @@ def test_an_address_in_any_spelling_is_no_name(text: str, name: str | None) -> N
         *("127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "::1", "fe80::1%eth0"),
         *("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "::7f00:1", "fd00::1", "no address"),
         *("168.63.129.16", "fec0::1", "64:ff9b:1::7f00:1", "::ffff:0:7f00:1", "64:ff9b::a83f:8110", "2002:a83f:8110::"),
+        *("192.0.0.192", "192.88.99.1", "3fff::1", "64:ff9b::c000:c0"),
     ],
 )
 def test_an_address_of_this_machine_or_its_neighbours_is_not_public(address: str) -> None:
@@ -108,7 +109,12 @@ def test_a_head_is_sent_on_with_the_name_that_was_checked() -> None:
     )
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused_and_no_connection_made() -> None:
+@pytest.mark.parametrize("is_public", [False, True])
+def test_a_name_that_leads_to_this_machine_is_refused_and_no_connection_made(
+    monkeypatch: pytest.MonkeyPatch, is_public: bool
+) -> None:
+    """Its own address may be a public one; then, too, what listens here is not for a sandbox."""
+    monkeypatch.setattr(network, "public", lambda address: is_public and not address.startswith("::"))
     told: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.2)
@@ -118,8 +124,8 @@ def test_a_name_that_leads_to_a_private_address_is_refused_and_no_connection_mad
             return ["127.0.0.1", "::ffff:127.0.0.1"]
 
         async def asked() -> bytes:
-            proxy = Proxy(network.rules(f"domains:rebound.test:{port}"), told.append, resolved)
-            server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+            served = Proxy(network.rules(f"domains:rebound.test:{port}"), told.append, resolved)
+            server = await asyncio.start_server(served.serve, "127.0.0.1", 0)
             async with server:
                 reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
                 writer.write(f"CONNECT rebound.test:{port} HTTP/1.1\r\n\r\n".encode())
@@ -131,6 +137,27 @@ def test_a_name_that_leads_to_a_private_address_is_refused_and_no_connection_mad
         with pytest.raises(TimeoutError):
             listening.accept()
     assert told == [f"rebound.test:{port}: its address is not public"]
+
+
+def test_an_address_that_does_not_answer_leaves_time_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One family of a name's addresses leads nowhere on many machines."""
+    monkeypatch.setattr(proxy, "_CONNECT_S", 0.4)
+    opened = asyncio.open_connection
+
+    async def opening(address: str, port: int, *, limit: int) -> object:
+        if address == "192.0.2.1":
+            await asyncio.Event().wait()
+        return await opened(address, port, limit=limit)
+
+    async def asked(port: int) -> None:
+        monkeypatch.setattr(asyncio, "open_connection", opening)
+        _reader, writer = await proxy._first_of(["192.0.2.1", "127.0.0.1"], port)
+        writer.close()
+        with pytest.raises(TimeoutError):
+            await proxy._first_of(["192.0.2.1"], port)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        asyncio.run(asked(listening.getsockname()[1]))
 
 
 @pytest.mark.parametrize(
