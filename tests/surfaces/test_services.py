@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet import files
 from ratchet.serving.services.closing import asking
 from ratchet.serving.services.known import SERVICES, Launch
 
@@ -191,6 +192,25 @@ def test_a_service_that_dies_is_told_with_its_log_and_starts_again(ratchet: Ratc
     assert "the log says" in status.stdout
     (again,) = json.loads(ratchet("up", "redis", "--port", f"redis={port}", "--json").stdout)
     assert (again["state"], again["pid"] != found["pid"]) == ("up", True)
+
+
+@pytest.mark.parametrize("state", [None, "", "{}", '{"pid": 0}', '{"pid": -1}', '{"pid": 1, "port": 1}'])
+def test_a_service_whose_process_is_not_known_any_more_ends_nobody_else(
+    ratchet: Ratchet, home: Path, state: str | None
+) -> None:
+    """Whoever started it was killed before it was written down; to `kill` no process is everybody of one's own."""
+    place = home / "services" / "redis"
+    place.mkdir(parents=True)
+    with (place / "alive").open("w") as held:
+        assert files.lock(held.fileno())
+        if state is not None:
+            (place / "state.json").write_text(state)
+        told = json.loads(ratchet("status", "redis", "--json").stdout)
+        assert told[0]["state"] == "starting"
+        said = ratchet("down", "redis")
+        assert said.returncode == 6
+        assert f"fuser -k {place / 'alive'}" in " ".join(said.stderr.split())
+    assert ratchet("down", "redis").returncode == 0
 
 
 def test_what_is_missing_or_only_written_says_so(ratchet: Ratchet, tmp_path: Path) -> None:

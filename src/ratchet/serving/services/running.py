@@ -60,7 +60,9 @@ class Services:
         """The service as it is now: it is asked a question that only it answers."""
         service, place, held = SERVICES[name], self._place(name), self._held(name)
         if not held:
-            return ServiceState(name=name, state="down", port=service.port)
+            lives = self._alive(name)
+            note = f"alive, and {place / 'state.json'} does not say which process it is" if lives else ""
+            return ServiceState(name=name, state="starting" if lives else "down", port=service.port, note=note)
         port = whole_in(held, "port")
         seen = ServiceState(
             name=name,
@@ -225,6 +227,12 @@ class Services:
     def _end(self, name: str, service: Service) -> None:
         """End all processes of a service: asked first, killed after a while. Raises BackendError where one stays."""
         pid = whole_in(self._held(name), "pid")
+        if pid <= 1 and self._alive(name):  # to `kill` 0 is our own group, and -1 everybody
+            lock = self._place(name) / "alive"
+            raise BackendError(
+                f"processes of {name} live, and {lock.with_name('state.json')} does not say which: end those that hold "
+                f"{lock} open (fuser -k {lock})"
+            )
         launch = service.launch(self._data(name), self._home, service.port, "")
         polite = getattr(signal, launch.signal) if isinstance(launch, Launch) else signal.SIGTERM
         for number, wait_s in ((polite, STOP_S), (signal.SIGTERM, 1.0), (signal.SIGKILL, STOP_S)):
