@@ -177,3 +177,32 @@ def test_only_histories_that_grew_since_they_were_read_are_found_again_the_lates
             file.write(json.dumps(TALK) + "\n")
         assert grown(runtime.store, str(folder)) == [str(folder / "old.jsonl")]
         assert grown(runtime.store, str(tmp_path / "nowhere")) == []
+
+
+def test_histories_in_a_folder_that_is_a_link_elsewhere_are_found_again_once_each(tmp_path: Path, home: Path) -> None:
+    """A home, or a project of it, may lie on another disk; a link back to it is not gone round."""
+    kept, folder = tmp_path / "kept", tmp_path / "projects"
+    (kept / "shop").mkdir(parents=True)
+    (kept / "shop" / "talk.jsonl").write_text(json.dumps(TALK) + "\n")
+    (kept / "shop" / "again").symlink_to(kept)
+    for named, found in ((kept, "shop/talk.jsonl"), (folder, "shop/talk.jsonl")):
+        if named is folder:
+            folder.mkdir()
+            (folder / "shop").symlink_to(kept / "shop")
+        with Runtime.open(home=home) as runtime:
+            assert grown(runtime.store, str(named))[:1] == [str(named / found)]
+    linked = tmp_path / "linked"
+    linked.symlink_to(kept)
+    with Runtime.open(home=home) as runtime:
+        assert grown(runtime.store, f"{linked}/") == [str(linked / "shop" / "talk.jsonl")]
+        runtime.sweep(str(linked))
+        assert grown(runtime.store, str(linked)) == []
+
+
+def test_a_home_that_two_names_lead_to_is_one(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "claude"
+    (real / "projects").mkdir(parents=True)
+    (tmp_path / ".claude").symlink_to(real)
+    environ = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(real)}
+    places = [home.path for home in known_homes(environ) if "claude" in home.path.lower()]
+    assert len(places) == len({os.path.realpath(place) for place in places}) == 1

@@ -34,7 +34,7 @@ class HistoryHome:
 
 
 def known_homes(environ: Mapping[str, str]) -> list[HistoryHome]:
-    """List those that exist, without looking into them."""
+    """List those that exist, without looking into them; what two names lead to, by a link, is one."""
     user = environ.get("HOME") or str(Path("~").expanduser())
     data = environ.get("XDG_DATA_HOME") or f"{user}/.local/share"
     found: dict[str, str] = {}
@@ -43,7 +43,11 @@ def known_homes(environ: Mapping[str, str]) -> list[HistoryHome]:
         found |= dict.fromkeys(client.homes(user, environ), client.title)
     for title, places in _OTHERS.items():
         found |= {place.format(user=user, data=data): title for place in places}
-    return [HistoryHome(agent=title, path=place) for place, title in found.items() if Path(place).exists()]
+    real: dict[Path, HistoryHome] = {}
+    for place, title in found.items():
+        if Path(place).exists():
+            real.setdefault(Path(place).resolve(), HistoryHome(agent=title, path=place))
+    return [*real.values()]
 
 
 def listed(store: Store, environ: Mapping[str, str]) -> list[HistoryHome]:
