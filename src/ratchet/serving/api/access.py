@@ -147,7 +147,7 @@ class _Lasting:
         self._ended = asyncio.Event()
 
     async def receive(self) -> Message:
-        """What the client sends; that it has gone, once the response was ended."""
+        """Return what the client sends; that it has gone, once the response was ended."""
         if not self._heard:
             message = await self._receive()
             self._heard = not message.get("more_body", False)
