@@ -17,6 +17,7 @@ from typing import ClassVar
 import pytest
 
 from ratchet import Ratchet, ids
+from ratchet.errors import UsageError
 from ratchet.records import Json
 from ratchet.team import Handed, Orchestrator, TeamBudget, TeamRun, TeamTask, Worker
 from ratchet.team.hands.process import reply_from
@@ -278,3 +279,18 @@ def test_what_left_its_session_and_its_parent_ends_with_the_worker(ratchet: Ratc
 
     asyncio.run(asyncio.wait_for(until_it_is_left(), 120))
     assert not runs(note.read_text())
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "\x00", "\ud800", "\u202etxt.exe", "a" * 1_000])
+def test_a_name_that_cannot_be_shown_on_one_line_is_refused_whosever_it_is(ratchet: Ratchet, name: str) -> None:
+    """Each is kept, listed in a terminal and drawn on pages."""
+    worker = Worker("w", str)
+    with pytest.raises(UsageError, match="printable characters"):
+        Orchestrator(name, [worker], ratchet=ratchet)
+    with pytest.raises(UsageError, match="printable characters"):
+        Worker(name, str)
+    with pytest.raises(UsageError, match="printable characters"):
+        Worker("w", str, skills=[name])
+    for task in (TeamTask(id=name, work=1), *([TeamTask(id="t", work=1, skill=name)] if name else [])):
+        with pytest.raises(UsageError, match="printable characters"):
+            run(Orchestrator("t", [worker], ratchet=ratchet), task)

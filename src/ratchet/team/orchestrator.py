@@ -27,7 +27,7 @@ from ratchet.team.ledger import Ledger
 from ratchet.team.mail import Mailbox
 from ratchet.team.outcomes import TeamOutcomes
 from ratchet.team.purse import TeamPurse
-from ratchet.team.values import TeamBudget, TeamRecord, TeamRun, TeamTask, need_tasks
+from ratchet.team.values import TeamBudget, TeamRecord, TeamRun, TeamTask, check_name, need_tasks
 from ratchet.team.worker import Worker
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ class Orchestrator:
         ratchet: Ratchet | None = None,
     ) -> None:
         names = [worker.name for worker in workers]
-        if not name or not workers or len(set(names)) < len(names):
-            raise UsageError("a team needs a name, and workers that each have a name of their own")
+        check_name("a team's name", name)
+        if not workers or len(set(names)) < len(names):
+            raise UsageError("a team needs workers that each have a name of their own")
         if parallel is not None and parallel < 1:
             raise UsageError(f"parallel is {parallel}: give 1 or more, or leave it out for as many as have a place")
         self.name, self.workers = name, tuple(workers)

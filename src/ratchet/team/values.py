@@ -19,6 +19,7 @@ ENDED: tuple[str, ...] = ("done", "failed", "skipped", "over_budget", "cancelled
 
 MOST_BYTES = 8_388_608
 """Of one result, as JSON: more is a flood, as an endpoint's answer on a benchmark is."""
+LONGEST_NAME = 100
 _LONGEST_ID = 200
 
 
@@ -155,6 +156,12 @@ class TeamRun:
         return sum(each.tokens for each in self.tasks)
 
 
+def check_name(what: str, name: str, longest: int = LONGEST_NAME) -> None:
+    """Raise UsageError for a name that cannot be shown on one line as it is: it is kept, listed and drawn on pages."""
+    if not name or len(name) > longest or not name.isprintable():
+        raise UsageError(f"{what} is {name!r:.80}: give 1 to {longest} printable characters")
+
+
 def need_tasks(tasks: Sequence[TeamTask], known: Sequence[str] = ()) -> None:
     """Raise UsageError for an id that is none or stands twice, a need that is not there, a circle of needs, a number
     that makes no sense, work that JSON cannot say."""
@@ -163,8 +170,9 @@ def need_tasks(tasks: Sequence[TeamTask], known: Sequence[str] = ()) -> None:
     ids = {*known, *(task.id for task in tasks)}
     seen: set[str] = set()
     for task in tasks:
-        if not task.id or len(task.id) > _LONGEST_ID or not task.id.isprintable():
-            raise UsageError(f"a task's id is {task.id!r:.80}: name it in 1 to {_LONGEST_ID} printable characters")
+        check_name("a task's id", task.id, _LONGEST_ID)
+        if task.skill:
+            check_name(f"the skill of task {task.id!r}", task.skill)
         if task.id in seen:
             raise UsageError(f"two tasks are named {task.id!r}: give each an id of its own")
         seen.add(task.id)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
+from ratchet.team.values import check_name
 
 if TYPE_CHECKING:
     from ratchet.records import Json
     from ratchet.team.hands.reply import Hands
-
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,9 @@ class Worker:
         slots: int = 1,
         isolated: bool = False,
     ) -> None:
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise UsageError(f"a worker's name is {name!r:.80}: give 1 to {_LONGEST_NAME} printable characters")
+        check_name("a worker's name", name)
+        for skill in skills:
+            check_name(f"a skill of worker {name!r}", skill)
         if isinstance(command, str):
             raise UsageError(f"worker {name!r}: command is a text: give its words, such as ['python', 'agent.py']")
         ways = [way for way in (function, command, agent, url, mcp) if way]
