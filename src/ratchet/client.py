@@ -120,11 +120,12 @@ class Ratchet:
                 self._drainer = Background(lambda: None, 0.0, name="ratchet-drain")
 
     def record(self, agent: str, **given: Unpack[Fields]) -> str:
-        """Record one finished run of an agent; return its outcome's id. Costs microseconds and never raises.
+        """Record one finished run of an agent; return its outcome's id. Costs microseconds.
 
         Say how it went by `ok`, `score` (0 to 1), `quality` (1 to 5) or `error` (a text or an exception), and what is
         known besides: task, duration_s, cost_usd, tokens, model, session, status, exit_code, context, ... A value that
-        is not usable is left out, named in the outcome's context and logged once.
+        is not usable is left out, named in the outcome's context and logged once. Raises nothing, except the TypeError
+        of any call without its first argument.
         """
         outcome_id = (self._recorder_held or self._recorder).record(agent, **given)
         if self._drainer is None:

@@ -286,7 +286,10 @@ def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell)
         (("patterns", "--kind", "rate-limit"), 2, "did you mean rate_limit?"),
         (("learn", "."), 3, "name a history"),
         (("install",), 2, "claude-code"),
-        ((), 2, "ratchet demo"),
+        (("record", "a", "--error"), 2, "see `ratchet record --help`"),
+        (("record", "a", "--eror", "x"), 2, "Did you mean '--error'?"),
+        (("run", "--patch"), 2, "see `ratchet run --help`"),
+        (("sessions", "restore", "x"), 3, "ratchet sessions search"),
     ],
 )
 def test_a_wrong_call_is_one_line_with_the_remedy_and_its_exit_code(
@@ -294,7 +297,33 @@ def test_a_wrong_call_is_one_line_with_the_remedy_and_its_exit_code(
 ) -> None:
     done = shell.run(*words, code=code)
     assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout
+
+
+def test_what_taught_nothing_is_named_once_with_its_reason(shell: Shell) -> None:
+    (shell.home / "empty.jsonl").touch()
+    (shell.home / "dangling").symlink_to("nowhere")
+    os.mkfifo(shell.home / "pipe")
+    reasons = {"empty.jsonl": "it is empty", "dangling": "a link to what is not there", "pipe": "a pipe or a device"}
+    for name, reason in reasons.items():
+        done = shell.run("learn", name, code=2)
+        assert f"nothing was learnt from {name}: {reason}" in done.stderr
+        assert len((done.stdout + done.stderr).splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [(), ("sessions",), ("episodes",), ("bench",)])
+def test_a_group_alone_shows_whole_what_it_offers(shell: Shell, words: tuple[str, ...]) -> None:
+    said = shell.run(*words).stdout
+    assert "Usage: ratchet" in said
+    assert "..." not in said.partition("Commands:")[2]
+
+
+def test_a_home_where_nothing_can_be_made_is_told_without_names_of_ours(shell: Shell) -> None:
+    said = shell.run("--home", "/proc", "patterns", code=6).stderr
+    assert said.startswith("ratchet: /proc/ratchet.db: ")
+    assert "choose another home" in said
+    assert "/proc/." not in said
 
 
 def test_a_setting_with_a_wrong_name_names_the_nearest(shell: Shell) -> None:

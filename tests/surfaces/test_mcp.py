@@ -194,6 +194,10 @@ def test_what_is_wrong_with_a_call_is_told_without_the_secrets_in_it(home: Path)
         assert key[-8:] not in prose(result)
 
 
+def test_wrong_arguments_are_told_in_one_line_of_plain_words(home: Path) -> None:
+    assert prose(called(home, "predict_failures", command="make")) == "Wrong arguments: project is missing."
+
+
 def test_half_a_letter_in_a_call_costs_that_letter_and_not_the_answer(home: Path) -> None:
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     call = {"name": "record_outcome", "arguments": {"agent": "a", "error": "cut \ud83d", "ok": False}}

@@ -34,13 +34,34 @@ Exit codes
 """
 
 
+_SENTENCE = 200
+"""Characters that a command may say of itself in its group's help."""
+
+
 def _unknown(ctx: click.Context, group: click.Group, word: str) -> click.UsageError:
     from ratchet.cli.nearest import meant
 
     return click.UsageError(f"no command {word!r}{meant(ctx, group, word)}", ctx)
 
 
-class Sections(click.Group):
+class Group(click.Group):
+    """A group whose commands are named where they were called wrongly, and said whole in its help."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if error.ctx is None:  # click's parser of options does not say whose they are
+                error.ctx = click.Context(self, parent=ctx, info_name=ctx.invoked_subcommand)
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, found.get_short_help_str(_SENTENCE)) for name, found in named if found])
+
+
+class Sections(Group):
     """A group that reads its commands' names and short helps from a table, and imports a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -76,7 +97,7 @@ class Sections(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group that names the command that was meant where it has none of that name."""
 
     def resolve_command(
@@ -148,9 +169,13 @@ def run() -> None:
     except click.exceptions.Abort:
         code = _say("interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        code = error.exit_code
+        click.echo(error.format_message())  # who names a group alone asks what it offers
     except click.UsageError as error:
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            from difflib import get_close_matches
+
+            near = get_close_matches(error.option_name, error.possibilities, n=1)
+            error = click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
         path = error.ctx.command_path if error.ctx else "ratchet"
         said = " ".join(error.format_message().split()).rstrip(".")
         code = _say(f"{said}; see `{path} --help`", error.exit_code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -46,7 +47,7 @@ def learned(
         show.row(out, show.plain(loop, 160), Styled("  loop ", "yellow"))
     if len(found.loops) > 3:
         show.row(out, f"and {len(found.loops) - 3} more loops (ratchet learn --json lists all)", "  ")
-    _skipped(out, found)
+    skipped(reasons(found)[len(found.notes) :])
     for each in facts[:PROJECTS]:
         out.print()
         show_facts.told(out, each, _FACTS)
@@ -158,13 +159,21 @@ def _gained(found: Learned) -> Styled:
 _SKIPPED = 3  # lines that could not be read, of those that are shown: what was found comes first
 
 
-def _skipped(out: Console, found: Learned) -> None:
-    for bad in found.quarantined[:_SKIPPED]:
-        where = f"{bad.path}:{bad.line}" if bad.line else bad.path
-        reason = bad.reason.removeprefix(bad.path).lstrip()
+def reasons(found: Learned) -> list[tuple[str, str]]:
+    """Each place that taught nothing or could not be read, with the reason."""
+    return [
+        (f"{bad.path}:{bad.line}" if bad.line else bad.path, re.sub(rf"^{re.escape(bad.path)} ", "it ", bad.reason))
+        for bad in (*found.notes, *found.quarantined)
+    ]
+
+
+def skipped(told: Sequence[tuple[str, str]]) -> None:
+    """Show the first places that could not be used."""
+    out = show.console()
+    for where, reason in told[:_SKIPPED]:
         show.row(out, show.plain(f"{where}: {reason}", 400), Styled("  skipped ", "red"))
-    if len(found.quarantined) > _SKIPPED:
-        show.row(out, f"and {len(found.quarantined) - _SKIPPED} more (ratchet learn --json lists all)", "  ")
+    if len(told) > _SKIPPED:
+        show.row(out, f"and {len(told) - _SKIPPED} more (ratchet learn --json lists all)", "  ")
 
 
 def _aside(found: Learned) -> Iterator[str]:

@@ -211,15 +211,15 @@ def ways(rows: Sequence[ToolWay]) -> None:
 def forgotten(done: Forgotten) -> None:
     """Say what went, and whether anything is left."""
     verb = "forgot" if done.done else "would forget"
-    show.line(f"{verb} {show.number(len(done.sessions), 'session')}")
-    for table, count in sorted(done.removed.items()):
-        show.line(f"  {count:>9,} rows of {table}")
+    steps, rows = done.removed.get("outcomes", 0), sum(done.removed.values())
+    held = f"{show.number(steps, 'step')} and {rows - steps:,} records made of them (--json counts each kind)"
+    show.line(f"{verb} {show.number(len(done.sessions), 'session')}: {held}")
     if not done.done:
         return
     gone = f"{show.number(done.patterns, 'pattern')} and {show.number(len(done.lessons), 'lesson')}"
     show.line(f"  {gone} went with them: they rested on nothing else")
     if done.kept_lessons:
-        show.line(f"  {len(done.kept_lessons):>9,} lessons stay without that evidence")
+        show.line(f"  {show.number(len(done.kept_lessons), 'lesson')} kept, without that evidence")
     for folder in done.folders:
         show.line(f"LEFT: {folder}, a skill that was made of them and changed by a person: yours to delete")
     for table, count in done.left.items():

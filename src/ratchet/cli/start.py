@@ -69,16 +69,25 @@ def learn(paths: tuple[Path, ...], only_list: bool, as_json: bool) -> None:
         show_learned.homes_read(runtime.histories())
     with show.progress(quiet=as_json) as progress:
         learned = runtime.learn(paths, progress=progress)
-    if paths and not learned.files:
+    reasons = show_learned.reasons(learned)
+    if paths and not (learned.files or reasons):
         raise NotFound(f"no file in {', '.join(map(str, paths))}; name a history, or a folder that holds some")
-    show.as_json(shapes.lessons.LearnedShape.built(learned)) if as_json else _told(runtime, learned, of_all=not paths)
+    taught = _silent(learned) < learned.files
+    if as_json:
+        show.as_json(shapes.lessons.LearnedShape.built(learned))
+    elif taught or not reasons:
+        _told(runtime, learned, of_all=not paths)
     silent = {each.path for each in learned.notes} | {each.path for each in learned.quarantined if not each.line}
-    named = sorted(silent & {str(path) for path in paths if path.is_file()})
-    if learned.files and learned.unread == learned.files:
-        raise UsageError("none of these files could be read as a history; see the reasons above")
-    if named or (learned.files and _silent(learned) >= learned.files):
-        which = ", ".join(named) if named else f"any of the {learned.files} files"
-        raise UsageError(f"no finished step in {which}, so nothing was learnt from it; see the reasons above")
+    named = sorted(silent & set(map(str, paths)))
+    if named or (reasons and not taught):
+        if not (as_json or taught) and len(reasons) > 1:
+            show_learned.skipped(reasons)
+        asked = ", ".join(named or map(str, paths)) or "the histories of this machine"
+        where, why = reasons[0]
+        one = why if where == asked else f"{where}: {why}"
+        raise UsageError(
+            f"nothing was learnt from {asked}" + (f": {one}" if len(reasons) == 1 else "; see the reasons above")
+        )
 
 
 def _silent(learned: Learned) -> int:

@@ -94,7 +94,10 @@ def replaced(store: Store, path: str, *, step: str = "", place: str = "") -> Rep
     if step:
         edits = [each for each in edits if each.id == step]
     if not edits:
-        raise NotFound(f"no edit of {place or path} is known{f' as step {step}' if step else ''}")
+        raise NotFound(
+            f"no edit of {place or path} is known{f' as step {step}' if step else ''}; "
+            "`ratchet sessions search WORDS` finds the steps that name a file, `ratchet learn` reads newer ones"
+        )
     span = [each for each in edits if each.session == edits[-1].session]
     first = span[0]
     assert first.step is not None
@@ -114,7 +117,9 @@ def replaced(store: Store, path: str, *, step: str = "", place: str = "") -> Rep
 def _edits(store: Store, path: str, place: str) -> list[Outcome]:
     """The edits of a file that worked, oldest first."""
     wanted = path.rstrip("/")
-    keys: list[Json] = [text_in(row, "id") for row in store.having("steps", words_in(wanted), limit=_LOOKED_AT)]
+    words = words_in(wanted)
+    held = store.having("steps", words, limit=_LOOKED_AT) if words else ()
+    keys: list[Json] = [text_in(row, "id") for row in held]
     found = [outcome_of(row) for row in store.find("outcomes", {"id": ("in", keys)}).rows]
     return sorted(
         (

@@ -451,6 +451,7 @@ _REMEDIES = (
     ("no such module: fts5", "this Python's SQLite lacks FTS5: use a Python whose sqlite3 module has it"),
     ("permission denied", f"no access: change its owner or mode, {_OTHER_HOME}"),
     ("unable to open", f"no access: check that its folder exists and may be written, {_OTHER_HOME}"),
+    ("no such file", f"nothing can be made there: check its folder, {_OTHER_HOME}"),
 )
 """What SQLite or the system says -> what to tell a person."""
 
@@ -458,8 +459,9 @@ _REMEDIES = (
 def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
     """Say what went wrong and what to do about it, for a person."""
     known = remedy_of(error)
+    said = (error.strerror if isinstance(error, OSError) else None) or error  # its file is one of ours on the way
     return StoreError(
-        f"{path}: {known} ({error})" if known else f"{path}: the store failed ({error}); see `ratchet doctor`"
+        f"{path}: {known} ({said})" if known else f"{path}: the store failed ({said}); see `ratchet doctor`"
     )
 
 

@@ -156,7 +156,7 @@ def test_a_pipe_that_is_named_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = find([str(tmp_path / "pipe.jsonl")])
     assert not found.files
-    assert [bad.reason for bad in found.quarantined] == ["no regular file"]
+    assert [bad.reason for bad in found.quarantined] == ["a pipe or a device, no file"]
 
 
 def test_only_histories_that_grew_since_they_were_read_are_found_again_the_latest_first(

@@ -43,10 +43,10 @@ class TaskDetail:
 
     def _why_none(self) -> str:
         if self.task is not None and self.task.work.kind == "compare":
-            return f"is a comparison, which keeps no attempts; GET /v1/tasks/{self.id} tells what it found"
+            return "is a comparison, which keeps no attempts; its status tells what it found"
         if self.task is not None and not self.task.under_way:
-            return f"has ended before it began; POST /v1/tasks/{self.id}/retry queues it again"
-        return f"has not begun; look again later, or follow GET /v1/tasks/{self.id}/sse"
+            return "has ended before it began; resume it to queue it again"
+        return "has not begun; look again later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ def show(store: Store, task_id: str) -> QueuedTask:
     """One task. Raises NotFound."""
     row = store.get("queue", task_id)
     if row is None:
-        raise NotFound(f"no task {task_id}; use the id that it was given when it was queued (GET /v1/tasks lists all)")
+        raise NotFound(f"no task {task_id}; use the id that it was given when it was queued")
     return record_of(QueuedTask, row)
 
 

@@ -92,7 +92,7 @@ def find(paths: Sequence[str], plugins: Iterable[Source] = (), *, own: bool = Fa
             if Path(path).is_file():
                 found.files.append(path)
             else:  # a pipe or a device may have no end
-                found.quarantined.append(Quarantined(path=path, line=0, reason="no regular file"))
+                found.quarantined.append(Quarantined(path=path, line=0, reason="a pipe or a device, no file"))
     return found
 
 
@@ -101,7 +101,8 @@ def _is_new(path: str, met: set[tuple[int, int]], found: FoundFiles) -> bool:
     try:
         about = Path(path).stat()
     except OSError as error:
-        found.quarantined.append(Quarantined(path=path, line=0, reason=_why(error)))
+        reason = "a link to what is not there" if Path(path).is_symlink() else _why(error)
+        found.quarantined.append(Quarantined(path=path, line=0, reason=reason))
         return False
     key = (about.st_dev, about.st_ino)
     new = key not in met

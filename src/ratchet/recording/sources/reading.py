@@ -89,7 +89,11 @@ def last_read(path: str, offset: int, carry: Row, *, name: str) -> Read:
     if known == 0 and bad == 0 and Path(path).stat().st_size:
         reason = f"read as {name}, but no record in it is one that {name} writes, so nothing was learnt from it"
         return Read(items=(Quarantined(path=path, line=0, reason=reason),), offset=offset)
-    note = f"{known} records of {name}, none of them a finished step" if known and not steps else ""
+    note = (
+        f"{known} {'record' if known == 1 else 'records'} of {name}, none of them a finished step"
+        if known and not steps
+        else ""
+    )
     return Read(items=(), offset=offset, sessions=tuple(table(carry, "sessions")), note=note)
 
 

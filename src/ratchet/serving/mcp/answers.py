@@ -18,8 +18,8 @@ from ratchet.failures.redaction.text import clean
 from ratchet.lessons.fence import NAME_CHARS, REMOVED, enclosed, harmless, is_plain_name
 from ratchet.serving.shapes.shape import Foreign, Shape, json_of
 
-_SENT = re.compile(r", input_value=.*?, input_type=\w+(?=\]$)", re.MULTILINE)
-"""How pydantic repeats what it was given, at the end of a line."""
+_WRONG = re.compile(r"^([^\s:]+)\n  (.+?) \[type=", re.MULTILINE)
+"""How pydantic says what is wrong with an argument; behind it stands what was sent, and an address."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,10 +47,19 @@ async def unrepeated(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
     if ctx.method != "tools/call" or not held or not held.get("isError"):
         return result
     texts = [
-        {**each, "text": clean(_SENT.sub("", str(each["text"])))} if "text" in each else each
+        {**each, "text": clean(_plainly(str(each["text"])))} if "text" in each else each
         for each in held.get("content", ())
     ]
     return {**held, "content": texts}
+
+
+def _plainly(said: str) -> str:
+    """What is wrong with the arguments of a call, in one line; any other text as it is."""
+    if " validation error" not in said.partition("\n")[0]:
+        return said
+    found = _WRONG.findall(said)
+    wrong = (f"{name} is missing" if what == "Field required" else f"{name}: {what}" for name, what in found)
+    return f"Wrong arguments: {'; '.join(wrong)}."
 
 
 def answer(prose: str, shape: Shape) -> CallToolResult:
