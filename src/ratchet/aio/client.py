@@ -75,8 +75,7 @@ class AsyncRatchet:
 
         Say how it went by `ok`, `score` (0 to 1), `quality` (1 to 5) or `error` (a text or an exception), and what is
         known besides: task, duration_s, cost_usd, tokens, model, session, status, exit_code, context, ... A value that
-        is not usable is left out, named in the outcome's context and logged once. Raises nothing, except the TypeError
-        of any call without its first argument.
+        is not usable is left out, named in the outcome's context and logged once. Raises TypeError without an agent.
         """
         return self._held().record(agent, **given)
 
