@@ -153,6 +153,8 @@ class SessionBook:
         tool: str = "",
         kind: str = "",
         model: str = "",
+        command: str = "",
+        file: str = "",
         failed: bool = False,
         since: float | None = None,
         until: float | None = None,
@@ -160,8 +162,9 @@ class SessionBook:
     ) -> SearchFound:
         """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
         each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder or a project's
-        name; `failed` leaves out refusals. Without words, the steps that the filters leave. Raises UsageError where
-        there is neither and for a kind that is none, NotFound for a name that is none."""
+        name; `failed` leaves out refusals, `command` and `file` all but the failed runs that were counted for one.
+        Without words, the steps that the filters leave. Raises UsageError where there is neither and for a kind that is
+        none, NotFound for a name that is none."""
         if kind:
             need_known(kind)
         store = self._reading()
@@ -173,6 +176,8 @@ class SessionBook:
             tool=tool,
             kind=kind,
             model=model,
+            command=command,
+            file=file,
             failed=failed,
             since=since,
             until=until if until is not None or since is None else time.time() + _DAY_S,

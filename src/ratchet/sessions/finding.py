@@ -13,6 +13,7 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.searching import mark, month_marks, words_in
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
+from ratchet.sessions.behind import behind
 from ratchet.sessions.listing import title_of
 
 if TYPE_CHECKING:
@@ -37,13 +38,16 @@ _MOST_MONTHS = 24  # in a stretch of time that the index narrows; a longer one i
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
     """Filters of a search; each is a name as outcomes have it, `project` as `project_name` says it. `failed` leaves out
-    what somebody refused or cancelled, as counts of failures do, unless its `kind` is asked for."""
+    what somebody refused or cancelled, as counts of failures do, unless its `kind` is asked for. Of a `command` or a
+    `file` they are the failed runs that were counted for it (`sessions.behind`)."""
 
     agent: str = ""
     project: str = ""
     tool: str = ""
     kind: str = ""
     model: str = ""
+    command: str = ""
+    file: str = ""
     failed: bool = False
     since: float | None = None
     until: float | None = None
@@ -64,7 +68,7 @@ class Narrowed:
     @property
     def steps_only(self) -> bool:
         """Tell whether it asks for something that only steps have."""
-        return bool(self.marks)
+        return bool(self.marks or self.command or self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +157,16 @@ def _is_alike(one: set[str], other: set[str]) -> bool:
 
 
 def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+    if narrowed.command or narrowed.file:
+        counted = behind(
+            store,
+            command=narrowed.command,
+            file=narrowed.file,
+            project=narrowed.project,
+            since=narrowed.since,
+            limit=limit,
+        )
+        return [each for each in (_step(one, words) for one in counted) if not each[1].lacks]
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
     rows: list[Row] = []

@@ -50,6 +50,8 @@ def search(
     agent: str = "",
     tool: str = "",
     kind: str = "",
+    command: str = "",
+    file: str = "",
     failed: str = "",
     span: Annotated[str, Query(alias="range")] = "",
     most: Annotated[int, Query(ge=_SHOWN, le=_MOST)] = _SHOWN,
@@ -57,6 +59,7 @@ def search(
     """Everything that has these words: steps, edits, what people said, patterns, lessons; of a paste what fixes it."""
     found, wrong = None, ""
     asked = {"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind}
+    asked |= {"command": command, "file": file}
     if q.strip() or any(asked.values()):
         within = runtime.failing.window(span) if span else None
         try:
@@ -66,6 +69,8 @@ def search(
                 agent=agent,
                 tool=tool,
                 kind=kind,
+                command=command,
+                file=file,
                 failed=failed == "on",
                 since=within.since if within else None,
                 limit=most,

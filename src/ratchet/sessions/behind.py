@@ -1,0 +1,56 @@
+"""Finds the steps behind a row of "what fails here": the failed runs of a command, or those that named a file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ratchet.failures.health import EXCUSED
+from ratchet.failures.intent import call_name, is_shell
+from ratchet.lessons.exposure import project_name
+from ratchet.records import Json, Outcome, outcome_of
+
+if TYPE_CHECKING:
+    from ratchet.ports import Store, Where
+
+_AT_ONCE, _LOOKED_AT = 50, 500  # sessions with a failure, the newest first
+
+
+def behind(
+    store: Store, *, command: str = "", file: str = "", project: str = "", since: float | None = None, limit: int
+) -> list[Outcome]:
+    """The failed steps that called this command or tool (`call_name`), and whose failure names this file (as
+    `fails_by` does), newest first: at most `limit`, of the newest 500 sessions with a failure. `project` is a name."""
+    where: Where = {"failures": (">", 0)} | ({} if since is None else {"max_at": (">=", since)})
+    found: list[Outcome] = []
+    cursor: str | None = None
+    for _ in range(_LOOKED_AT // _AT_ONCE):
+        page = store.find("session_tallies", where, order=("-max_at",), limit=_AT_ONCE, cursor=cursor)
+        sessions: list[Json] = [row["session"] for row in page.rows]
+        failed = map(outcome_of, store.find("outcomes", {"session": ("in", sessions), "ok": False}).rows)
+        found += [
+            each
+            for each in failed
+            if each.started_at >= (since or 0)
+            and (not project or project_name(each.project) == project)
+            and (not command or _called(each) == command)
+            and (not file or _names(each, file))
+            and not (each.failure and each.failure.kind in EXCUSED)
+        ]
+        cursor = page.cursor
+        if cursor is None or len(found) >= limit:
+            break
+    return sorted(found, key=lambda each: (-each.started_at, each.id))[:limit]
+
+
+def _called(outcome: Outcome) -> str:
+    return call_name(outcome.step.tool, outcome.step.head) if outcome.step else ""
+
+
+def _names(outcome: Outcome, file: str) -> bool:
+    """Tell whether a command's failure names this very file, by its path in the project or by a whole one."""
+    if outcome.step is None or not is_shell(outcome.step.tool):
+        return False
+    root = re.escape(outcome.project.rstrip("/"))
+    said = outcome.failure.message if outcome.failure else ""
+    return file in said and bool(re.search(rf"(?<![\w./-])(?:{root}/|\./)?{re.escape(file)}(?![\w/-])", said))
