@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, get_args
@@ -19,6 +20,7 @@ from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import Form, Start, back, ids, own, part
 from ratchet.serving.api.ui.rendering import drawn
+from ratchet.sessions.listing import title_of
 
 router = asking.router()
 Ids = Annotated[list[str], Depends(ids)]
@@ -111,12 +113,13 @@ def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
         effect=runtime.lessons.effect(held.id),
         replay=of_lesson(held),
         sessions=_steps(runtime, held.evidence),
+        edits=_edits(runtime, held.changes),
         events=runtime.timeline.of([held.id])[-20:],
     )
 
 
-def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list[Outcome], list[Outcome]]]:
-    """The sessions that taught it, newest first: what failed, and what worked then."""
+def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, str, list[Outcome], list[Outcome]]]:
+    """The sessions that taught it, newest first, each with its title: what failed, and what worked then."""
     found: dict[str, list[Outcome]] = {}
     for each in evidence[-_LOOKED_UP:]:
         try:
@@ -126,7 +129,24 @@ def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, list
         found.setdefault(outcome.session, []).append(outcome)
     held = [sorted(steps, key=lambda each: each.started_at) for steps in found.values()]
     held.sort(key=lambda steps: -steps[-1].started_at)
-    return [(steps[0].session, *_ended(steps)) for steps in held[:_SESSIONS]]
+    return [
+        (session := steps[0].session, title_of(runtime.store, session), *_ended(steps)) for steps in held[:_SESSIONS]
+    ]
+
+
+_EDIT = re.compile(r"(\S+) session (\S+)\n")
+"""How the text of an edit that ended a failure begins (`mining.evidence`)."""
+
+
+def _edits(runtime: Operations, changes: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Each edit with the day, session and title of the session that made it; "" where it does not say."""
+    found = []
+    for each in changes:
+        began = _EDIT.match(each)
+        day, session = began.groups() if began else ("", "")
+        title = title_of(runtime.store, session) if session else ""
+        found.append((day, session, title, each[began.end() :] if began else each))
+    return found
 
 
 def _ended(steps: list[Outcome]) -> tuple[list[Outcome], list[Outcome]]:

@@ -192,6 +192,10 @@ def split(pattern_id: str, given: Form, runtime: Operations) -> Response:
     return back(f"/ui/patterns/{runtime.split(pattern_id, given.get('signature', ''))}")
 
 
+_WHOLE: tuple[By, ...] = ("hour", "model", "project")
+"""What is listed whole, also where nothing failed of it."""
+
+
 @router.get("/ui/fails", dependencies=[READS])
 def fails(request: Request, held: Shared, by: By = "command", project: str = "") -> Response:
     """Count what fails by command, tool, file, project, model or hour, in a range."""
@@ -206,12 +210,14 @@ def fails(request: Request, held: Shared, by: By = "command", project: str = "")
         "time": lambda each: each.duration_s,
         "tokens": lambda each: each.tokens,
     }
-    rows, order = ordered(request, found, orders, "name" if by == "hour" else "failures")
+    failed = [each for each in found if each.failures or each.excused or by in _WHOLE]
+    rows, order = ordered(request, failed, orders, "name" if by == "hour" else "failures")
     return drawn(
         request,
         "fails.html",
         rows=rows[: asking.ROWS],
-        hidden=max(0, len(rows) - asking.ROWS),
+        hidden=max(0, len(rows) - asking.ROWS) + len(found) - len(failed),
+        quiet=len(found) - len(failed),
         by=by,
         order=order,
         within=within,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -179,6 +179,15 @@ def with_code(text: str) -> Markup:
     return Markup(_QUOTED.sub(r"<code>\1</code>", str(escape(_shown(text)))))  # noqa: S704  (escaped)
 
 
+def marked(text: str, words: Sequence[str]) -> Markup:
+    """A text with the words that were searched for marked in it, and what stands in backticks as code."""
+    if not words:
+        return with_code(text)
+    wanted = "|".join(re.escape(each) for each in sorted(words, key=len, reverse=True))
+    parts = re.split(f"({wanted})", str(_shown(text)), flags=re.IGNORECASE)
+    return Markup().join(Markup("<mark>{}</mark>").format(each) if n % 2 else each for n, each in enumerate(parts))
+
+
 @dataclass(frozen=True, slots=True)
 class DiffLine:
     """One line of a diff, and what kind it is: the name of a file, a place in it, added, taken, or kept."""
@@ -258,6 +267,18 @@ def asked(text: str) -> str:
     except (ValueError, RecursionError):  # it was cut
         return text
     return "\n".join(f"{name}: {plain_value(value)}" for name, value in named.items()) or text
+
+
+def brief(text: str) -> str:
+    """The input of a tool where it takes one line, a single value without its name; else ""."""
+    said = asked(text)
+    if text.startswith("{"):
+        first, *more = said.split("\n")
+        said = ", ".join((first, *more)) if more else first.partition(": ")[2] or first
+    return said if len(said) <= _BRIEF_CHARS and "\n" not in said else ""
+
+
+_BRIEF_CHARS = 150
 
 
 def number(n: int, what: str) -> str:
@@ -359,9 +380,11 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "address": lambda text: quoted(str(text)),
     "plain_value": plain_value,
     "bounds": bounds,
+    "brief": brief,
     "change": change,
     "in_short": _in_short,
     "with_holes": with_holes,
     "with_code": with_code,
+    "marked": marked,
     "one_line": lambda text, most=160: _cut(" ".join(str(text).split()), most),
 }
