@@ -55,7 +55,8 @@ def main(arguments: Sequence[str]) -> None:
         role = client.events.get(event)
         if role is None:
             _drain_stdin()
-            raise ValueError(f"no such event of {client.name}; known: {', '.join(client.events)}")
+            named = f"no event {event[:80]} of {client.name}" if event else "no event was named"
+            raise ValueError(f"{named}; known: {', '.join(client.events)}")
         said, afterwards = _ROLES[role](home, client, role)
         if said:
             _say(_answer(client, event, said))

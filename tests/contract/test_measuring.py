@@ -214,6 +214,14 @@ def test_an_agent_that_says_its_provider_failed_was_not_measured(ground: Ground)
     assert by_file.cost_usd == pytest.approx(0.2)  # it was tried once more, which cost as much
 
 
+def test_an_agent_that_cannot_be_started_was_not_measured(ground: Ground) -> None:
+    gone = Agent(how="command", argv=("{agent}/gone.sh", "{task}"), folder=str(ground.version))
+    made = ground.made(agent=gone)
+    assert made.result == "unmeasured"
+    assert "could not be started" in made.reason
+    assert "gone.sh" in made.reason
+
+
 def test_a_broken_sandbox_and_a_full_disk_are_no_wrong_answers(ground: Ground) -> None:
     for measure, said in (
         (replace(ground.measure, sandbox=broken), "user namespaces are gone"),

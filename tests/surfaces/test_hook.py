@@ -706,7 +706,7 @@ def test_called_from_within_a_process_it_leaves_no_timer_behind(host: Host) -> N
 def test_an_unknown_event_is_logged_and_harmless(host: Host) -> None:
     done = host.run("Nonsense", {}, command=install.command("Nonsense", home=host.home, environ=host.environ))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "no such event" in host.log()
+    assert "no event Nonsense of claude-code" in host.log()
 
 
 def test_the_log_does_not_grow_without_end(host: Host) -> None:
@@ -748,3 +748,10 @@ def test_secrets_in_the_names_that_a_host_gives_stay_off_the_disk_and_out_of_the
         assert secret not in host.said("PostToolUseFailure", event | {"tool_name": secret, "tool_use_id": session})
     kept = b"".join(path.read_bytes() for path in host.home.rglob("*") if path.is_file())
     assert b"Ab9Ab9" not in kept
+
+
+def test_a_hook_that_comes_first_makes_a_home_that_only_its_owner_enters(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    subprocess.run([sys.executable, "-m", "ratchet", "--home", str(home), "hook"], input=b"{}", check=True, timeout=60)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (home, home / "hook")] == [0o700, 0o700]
+    assert "no event was named" in (home / "hook" / "hook.log").read_text()

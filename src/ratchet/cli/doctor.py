@@ -300,7 +300,8 @@ def _hook_log(home: Path) -> Check:
         return _good("no hook has failed")
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     last = lines[-1] if lines else ""
-    return _good(f"hooks failed {len(lines)} times, the last: {last[:200]}", f"see {path}")
+    often = "once" if len(lines) == 1 else f"{len(lines)} times, the last"
+    return _good(f"hooks failed {often}: {last}", f"see {path}")
 
 
 def _histories(environ: Mapping[str, str]) -> Check:

@@ -242,11 +242,11 @@ def sync(file: Path, project: str | None, with_evidence: bool, dry_run: bool, as
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
-        none = (
-            ""
-            if synced.lessons
-            else f"; no active lesson counts in {project or 'its folder'}: see `ratchet lessons show ID`"
+        where = project or "its folder"
+        remedy = (
+            "see `ratchet lessons show ID`" if project else "name another with --project, from `ratchet lessons facts`"
         )
+        none = "" if synced.lessons else f"; no active lesson counts in {where}: {remedy}"
         changed = "" if synced.changed else ", unchanged"
         if dry_run and synced.diff:
             for line in synced.diff.split("\n"):

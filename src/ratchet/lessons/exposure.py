@@ -151,9 +151,11 @@ def mirror_path(home: str) -> str:
 
 
 def hook_folder(home: str) -> str:
-    """HOME/hook, made where missing."""
+    """HOME/hook, made where missing, and HOME with it: only their owner may enter."""
     folder = os.path.join(home, "hook")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if not os.path.isdir(folder):
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
     return folder
 
 

@@ -154,12 +154,19 @@ def _infrastructure(ran: Ran, killed: str, account: Account, output: str) -> str
     """Why the run says nothing about the agent, by its own word."""
     if killed:
         return ""
+    if ran.exit_code in _NOT_STARTED and _SANDBOX_SAYS in output:
+        return f"the agent could not be started: {last_line(output).partition(_SANDBOX_SAYS)[2]}"
     if account.infrastructure:
         return f"the agent says: {account.infrastructure}"
     if ran.exit_code == TEMPORARY_FAILURE:
         said = last_line(output) or "nothing more"
         return f"the agent says that it could not work ({TEMPORARY_FAILURE}): {said}"
     return ""
+
+
+_NOT_STARTED = (126, 127)
+_SANDBOX_SAYS = "ratchet: cannot start "
+"""How every sandbox says that a command never ran (`sandbox.supervisor`)."""
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
