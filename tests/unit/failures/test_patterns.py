@@ -16,6 +16,7 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.correlation import correlations, hypergeometric_tail
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.patterns.patterns import SEVERITY_WEIGHTS, pattern, pattern_count, patterns
+from ratchet.failures.patterns.ruled import shared
 from ratchet.failures.patterns.trend import Halves, tail, trend
 from ratchet.ports import Store
 from ratchet.records import Json, Row
@@ -377,3 +378,21 @@ def test_findings_of_a_rule_are_one_pattern_and_those_of_several_sessions_come_f
     assert first.template.startswith("nilerr: error is not nil")
     assert (last.count, last.sessions) == (9, 1)
     assert pattern(store, first.id, now=T0 + 2 * DAY_S).count == 2
+
+
+def test_the_title_of_a_rule_is_what_its_findings_share(store: Store) -> None:
+    step: Json = {"tool": "Bash", "head": "mise run lint", "input": "mise run lint"}
+    told = "cli/a.go:{}:2: error returned from external package is unwrapped: sig: func {} (wrapcheck)"
+    signed = ("os.Open(name string) (*os.File, error)", "json.Marshal(v any) ([]byte, error)", "git.Open() error")
+    for together in (signed[:2], signed[2:]):  # in one batch, and in a later one
+        history = History()
+        for number, each in enumerate(together):
+            history.ran(number, f"{told.format(number + 3, each)}\nx {each}", session=each, step=step)
+        history.into(store)
+    (found,) = patterns(store, now=T0 + 2 * DAY_S)
+    assert found.template == "wrapcheck: error returned from external package is unwrapped: sig: func <name>"
+
+
+def test_titles_that_share_little_stay_what_the_first_one_was() -> None:
+    assert shared("vet: copies a lock", "vet: unreachable code") == "vet: copies a lock"
+    assert shared("a: one two <name> three four", "a: one two three four") == "a: one two <name> three four"

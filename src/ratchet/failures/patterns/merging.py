@@ -71,7 +71,7 @@ class _Placed:
         self._signatures: list[Row] = []
         self._patterns: list[Row] = []
         self._merged: list[tuple[str, str]] = []
-        self._ruling: set[str] = set()
+        self._ruling: dict[str, Row] = {}
 
     def place(self, signature: str, kind: str, template: str, rule: BrokenRule | None) -> str:
         """The pattern of a signature that was never seen."""
@@ -97,12 +97,29 @@ class _Placed:
         pattern = pattern_of_rule(rule.key)
         said: Row = {"kind": kind, "rule": rule.key, "created_at": self._now, "revision": 1}
         self._signatures.append({**said, "template": template, "signature": signature, "pattern": pattern})
-        if pattern in self._ruling or self._store.get("patterns", pattern) is not None:
-            self._merged.append((pattern, signature))
+        held = self._ruling.get(pattern) or self._store.get("patterns", pattern)
+        if held is None:
+            held = {**said, "template": rule.template, "id": pattern, "signature": signature}
+            self._patterns.append(held)
         else:
-            self._patterns.append({**said, "template": rule.template, "id": pattern, "signature": signature})
-        self._ruling.add(pattern)
+            self._merged.append((pattern, signature))
+            self._title(held, rule)
+        self._ruling[pattern] = held
         return pattern
+
+    def _title(self, held: Row, rule: BrokenRule) -> None:
+        """Title a linter's rule by what its findings share: the first names only what it found itself."""
+        from ratchet.failures.patterns.ruled import shared
+
+        title = text_in(held, "template")
+        if title.partition(": ")[0] not in rule.key.split(":") or (said := shared(title, rule.template)) == title:
+            return
+        held["template"] = said
+        if any(each is held for each in self._patterns):  # it is not written yet
+            return
+        if not self._store.swap("patterns", text_in(held, "id"), whole_in(held, "revision"), held):
+            raise Conflict(f"pattern {held['id']} changed meanwhile; try again")
+        held["revision"] = whole_in(held, "revision") + 1
 
     def write(self) -> None:
         if len(self._store.insert_new("signatures", self._signatures)) < len(self._signatures):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from ratchet.failures.diagnostics import diagnostics, masked
@@ -29,6 +30,25 @@ def named_by(key: str, message: str) -> str:
     tool, _, rule = key.partition(":")
     owner = rule if tool == "rule" else tool
     return message if owner in ("c", "t", "e", "w", "py", "") or owner in message else f"{owner}: {message}"
+
+
+def shared(one: str, other: str) -> str:
+    """What two titles of one rule have in common, `<name>` where they differ, so that it tells of no instance alone;
+    the first where they share less than half of it."""
+    said, compared = one.split(), other.split()
+    kept: list[str] = []
+    at, beside = 0, 0
+    for start, began, size in SequenceMatcher(None, said, compared, autojunk=False).get_matching_blocks():
+        if start > at or began > beside:
+            kept.append(_HOLE)
+        if size > 1 or not start:  # a word alone between two holes is there by chance
+            kept += said[start : start + size]
+        at, beside = start + size, began + size
+    kept = [each for n, each in enumerate(kept) if each != _HOLE or kept[n - 1 : n] != [_HOLE]]
+    return " ".join(kept) if 2 * sum(each != _HOLE for each in kept) >= len(said) else one
+
+
+_HOLE = "<name>"
 
 
 def keys_titled(title: str) -> list[str]:
