@@ -224,7 +224,7 @@ def test_an_episode_is_a_timeline_of_red_and_green_with_its_diffs(page: Any, sit
     attempt = page.locator("#n3")
     attempt.get_by_text("Diff of attempt 3").click()
     assert "+    return a + b" in attempt.locator(".diff").inner_text()
-    assert "Cause" in attempt.inner_text()
+    assert "Guess" in attempt.inner_text()
 
 
 def test_an_episode_is_taken_back_from_its_page(page: Any, site: Site, furnished: Bench) -> None:

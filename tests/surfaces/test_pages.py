@@ -471,7 +471,7 @@ def test_search_finds_a_step_by_its_words_and_leads_into_its_session(runtime: Ru
     row = re.search(r'href="(/ui/search\?tool=Bash[^"]*)">.*?data-name="failed">(\d+)', fails, re.DOTALL)
     assert row is not None
     listed = browser(runtime).get(row[1].replace("&amp;", "&"), headers=HTML).text
-    assert re.search(rf">\s*{row[2]} steps? failed, tool <strong>Bash", listed)
+    assert re.search(rf">\s*{row[2]} failed steps?, tool <strong>Bash", listed)
     wrong = browser(runtime).get("/ui/search", params={"q": "---"}, headers=HTML)
     assert (wrong.status_code, "notice" in wrong.text) == (200, True)
 

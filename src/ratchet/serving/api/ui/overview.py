@@ -75,6 +75,17 @@ def beginning() -> Response:
     return back("/")
 
 
+_PAGED = {
+    "pattern": "patterns",
+    "lesson": "lessons",
+    "trial": "trials",
+    "episode": "episodes",
+    "evolution": "evolve",
+    "benchrun": "bench",
+}
+"""The nouns whose records have a page, and where; `app.js` has them, too."""
+
+
 @router.get("/ui/live", dependencies=[READS])
 def live(request: Request, runtime: Operations) -> Response:
     """Show what happens, as it happens."""
@@ -84,7 +95,7 @@ def live(request: Request, runtime: Operations) -> Response:
         for noun, text in (("patterns", "template"), ("lessons", "text"))
         for row in runtime.store.find(noun, {"id": ("in", [each["record"] for each in rows])}).rows
     }
-    return drawn(request, "live.html", rows=rows, said=said)
+    return drawn(request, "live.html", rows=rows, said=said, paged=_PAGED)
 
 
 @router.get("/ui/static/{name:path}")

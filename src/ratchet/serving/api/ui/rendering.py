@@ -80,42 +80,18 @@ MENU = (
 )
 """Sections of the menu; of each page its address, name, icon, and the key that opens it after `g`."""
 _SHAPES = {  # what says without colour how something stands
-    "passed": "good",
-    "already_passing": "good",
-    "kept": "good",
-    "active": "good",
-    "baseline": "good",
-    "helps": "good",
-    "failed": "bad",
-    "reverted": "bad",
-    "refused": "bad",
-    "quarantined": "bad",
-    "harms": "bad",
-    "breaker": "bad",
-    "no_progress": "bad",
-    "gave_up": "bad",
-    "screened_out": "bad",
-    "rising": "bad",
-    "regressed": "bad",
-    "resolved": "good",
-    "quiet": "good",
-    "falling": "good",
-    "muted": "warn",
-    "doubtful": "warn",
-    "ignored": "warn",
-    "budget": "warn",
-    "cancelled": "warn",
-    "planned": "warn",
-    "over_budget": "warn",
-    "stopped": "warn",
-    "skipped": "warn",
-    "done": "good",
-    "paused": "warn",
-    "unmeasured": "warn",
-    "racing": "warn",
-    "live": "live",
-    "partly": "warn",
-    "new": "warn",
+    state: shape
+    for shape, states in (
+        ("good", "passed already_passing kept active baseline helps resolved quiet falling done"),
+        (
+            "bad",
+            "failed reverted refused quarantined harms breaker no_progress gave_up screened_out rising regressed",
+        ),
+        ("warn", "muted doubtful ignored budget cancelled planned over_budget stopped skipped paused"),
+        ("warn", "unmeasured racing partly new"),
+        ("live", "live"),
+    )
+    for state in states.split()
 }
 
 

@@ -3,7 +3,8 @@
 (() => {
   const NOUNS = ["outcome", "pattern", "lesson", "trial", "proposal", "episode", "attempt", "checkpoint", "task",
     "evolution", "candidate", "benchrun", "settings", "version", "log", "metric"];
-  const PAGED = ["pattern", "lesson", "trial", "episode"];  // a record of these has a page
+  const PAGED = {  // where a record of these has its page (`overview.py`)
+    pattern: "patterns", lesson: "lessons", trial: "trials", episode: "episodes", evolution: "evolve", benchrun: "bench" };
   const WAIT_MS = 400;
   const FEED_MOST = 500;
   const HOUR_S = 3600;
@@ -75,8 +76,8 @@
     when.textContent = new Date((said.at || Date.now() / 1000) * 1000).toLocaleTimeString();
     const noun = document.createElement("strong");
     noun.textContent = event.type;
-    const record = document.createElement(PAGED.includes(event.type) ? "a" : "code");
-    if (PAGED.includes(event.type)) record.href = `/ui/${event.type}s/${encodeURIComponent(said.record || "")}`;
+    const record = document.createElement(PAGED[event.type] ? "a" : "code");
+    if (PAGED[event.type]) record.href = `/ui/${PAGED[event.type]}/${encodeURIComponent(said.record || "")}`;
     record.textContent = said.record || "";
     const what = said.verb || (said.count !== undefined ? said.count + " more" : "");
     line.append(when, " ", noun, " ", String(what).replaceAll("_", " "), " ", record);
