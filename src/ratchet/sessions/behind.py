@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import call_name, is_shell
 from ratchet.lessons.exposure import project_name
-from ratchet.records import Json, Outcome, outcome_of
+from ratchet.records import Json, Outcome, Row, number_in, outcome_of, text_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
@@ -27,15 +27,15 @@ def behind(
     for _ in range(_LOOKED_AT // _AT_ONCE):
         page = store.find("session_tallies", where, order=("-max_at",), limit=_AT_ONCE, cursor=cursor)
         sessions: list[Json] = [row["session"] for row in page.rows]
-        failed = map(outcome_of, store.find("outcomes", {"session": ("in", sessions), "ok": False}).rows)
+        failed = store.find("outcomes", {"session": ("in", sessions), "ok": False}).rows
         found += [
-            each
-            for each in failed
-            if each.started_at >= (since or 0)
-            and (not project or project_name(each.project) == project)
-            and (not command or _called(each) == command)
-            and (not file or _names(each, file))
-            and not (each.failure and each.failure.kind in EXCUSED)
+            outcome_of(row)
+            for row in failed
+            if number_in(row, "started_at") >= (since or 0)
+            and (not command or _called(row) == command)
+            and (not file or _names(row, file))
+            and (not project or project_name(text_in(row, "project")) == project)
+            and text_in(row.get("failure"), "kind") not in EXCUSED
         ]
         cursor = page.cursor
         if cursor is None or len(found) >= limit:
@@ -43,14 +43,15 @@ def behind(
     return sorted(found, key=lambda each: (-each.started_at, each.id))[:limit]
 
 
-def _called(outcome: Outcome) -> str:
-    return call_name(outcome.step.tool, outcome.step.head) if outcome.step else ""
+def _called(row: Row) -> str:
+    step = row.get("step")
+    return call_name(text_in(step, "tool"), text_in(step, "head")) if step else ""
 
 
-def _names(outcome: Outcome, file: str) -> bool:
+def _names(row: Row, file: str) -> bool:
     """Tell whether a command's failure names this very file, by its path in the project or by a whole one."""
-    if outcome.step is None or not is_shell(outcome.step.tool):
+    said = text_in(row.get("failure"), "message")
+    if file not in said or not is_shell(text_in(row.get("step"), "tool")):
         return False
-    root = re.escape(outcome.project.rstrip("/"))
-    said = outcome.failure.message if outcome.failure else ""
-    return file in said and bool(re.search(rf"(?<![\w./-])(?:{root}/|\./)?{re.escape(file)}(?![\w/-])", said))
+    root = re.escape(text_in(row, "project").rstrip("/"))
+    return bool(re.search(rf"(?<![\w./-])(?:{root}/|\./)?{re.escape(file)}(?![\w/-])", said))
