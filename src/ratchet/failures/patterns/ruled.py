@@ -33,8 +33,8 @@ def named_by(key: str, message: str) -> str:
 
 
 def shared(one: str, other: str) -> str:
-    """What two titles of one rule have in common, `<name>` where they differ, so that it tells of no instance alone;
-    the first where they share less than half of it."""
+    """Reduce two titles of one rule to what they have in common, `<name>` where they differ, so that it tells of no
+    instance alone; the first where they share less than half of it."""
     said, compared = one.split(), other.split()
     kept: list[str] = []
     at, beside = 0, 0

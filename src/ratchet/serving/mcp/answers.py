@@ -54,7 +54,7 @@ async def unrepeated(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
 
 
 def _plainly(said: str) -> str:
-    """What is wrong with the arguments of a call, in one line; any other text as it is."""
+    """Say in one line what is wrong with the arguments of a call; any other text stays as it is."""
     if " validation error" not in said.partition("\n")[0]:
         return said
     found = _WRONG.findall(said)
