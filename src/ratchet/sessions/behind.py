@@ -7,40 +7,44 @@ from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import call_name, is_shell
+from ratchet.failures.searching import mark, words_in
 from ratchet.lessons.exposure import project_name
 from ratchet.records import Json, Outcome, Row, number_in, outcome_of, text_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
-_AT_ONCE, _LOOKED_AT = 50, 500  # sessions with a failure, the newest first
+_SESSIONS = 100  # with a failure, the newest, that are read through; in older ones the words of a step find it
 
 
 def behind(
     store: Store, *, command: str = "", file: str = "", project: str = "", since: float | None = None, limit: int
 ) -> list[Outcome]:
     """The failed steps that called this command or tool (`call_name`), and whose failure names this file (as
-    `fails_by` does), newest first: at most `limit`, of the newest 500 sessions with a failure. `project` is a name."""
+    `fails_by` does), newest first: at most `limit`. `project` is a name.
+
+    All of the newest 100 sessions with a failure; of older ones those that the index has by these words, which it lacks
+    where a long failure came first.
+    """
     where: Where = {"failures": (">", 0)} | ({} if since is None else {"max_at": (">=", since)})
-    found: list[Outcome] = []
-    cursor: str | None = None
-    for _ in range(_LOOKED_AT // _AT_ONCE):
-        page = store.find("session_tallies", where, order=("-max_at",), limit=_AT_ONCE, cursor=cursor)
-        sessions: list[Json] = [row["session"] for row in page.rows]
-        failed = store.find("outcomes", {"session": ("in", sessions), "ok": False}).rows
-        found += [
-            outcome_of(row)
-            for row in failed
-            if number_in(row, "started_at") >= (since or 0)
-            and (not command or _called(row) == command)
-            and (not file or _names(row, file))
-            and (not project or project_name(text_in(row, "project")) == project)
-            and text_in(row.get("failure"), "kind") not in EXCUSED
-        ]
-        cursor = page.cursor
-        if cursor is None or len(found) >= limit:
-            break
-    return sorted(found, key=lambda each: (-each.started_at, each.id))[:limit]
+    page = store.find("session_tallies", where, order=("-max_at",), limit=_SESSIONS)
+    sessions: list[Json] = [row["session"] for row in page.rows]
+    rows = store.find("outcomes", {"session": ("in", sessions), "ok": False}).rows
+    if page.cursor is not None:
+        words = [mark("ok", "no"), *words_in(command), *words_in(file)]
+        indexed: list[Json] = [row["id"] for row in store.having("steps", words, limit=limit)]
+        rows = [*rows, *store.find("outcomes", {"id": ("in", indexed)}).rows]
+    found = {
+        text_in(row, "id"): row
+        for row in rows
+        if number_in(row, "started_at") >= (since or 0)
+        and (not command or _called(row) == command)
+        and (not file or _names(row, file))
+        and (not project or project_name(text_in(row, "project")) == project)
+        and text_in(row.get("failure"), "kind") not in EXCUSED
+    }
+    newest = sorted(found.values(), key=lambda row: (-number_in(row, "started_at"), text_in(row, "id")))
+    return [outcome_of(row) for row in newest[:limit]]
 
 
 def _called(row: Row) -> str:

@@ -26,6 +26,7 @@ _PASTED_WORDS = 12  # a longer text is no search but something pasted
 _LOOKED_AT = 100  # newest rows with all words of which those come first that have them beside each other
 _WITH_EXCUSED = 4  # times as many are read where the excused ones fall out
 _COUNTED = 2_000  # steps of a filter alone
+_NEWEST = 200  # steps that are shown of a filter alone
 _GROUPS: tuple[tuple[Noun, ...], ...] = (("step", "diff"), ("words",), ("pattern",), ("lesson",))
 _EXCERPT = 240
 _PHRASE, _NEAR, _SAME_SENTENCE = 3, 30, 160  # characters beyond the words themselves
@@ -124,8 +125,7 @@ def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> Sear
     if not words and not narrowed.steps_only:
         raise UsageError("search for a word of two letters at least, or a number")
     most = max(limit, _LOOKED_AT) if len(words) > 1 else 2 * limit  # one word is beside nothing
-    found = _steps(store, words, narrowed, most if words else max(most, _COUNTED))
-    steps = len(found)
+    found, steps = _steps(store, words, narrowed, most if words else max(most, _COUNTED))
     if not narrowed.steps_only:
         found += _sayings(store, words, narrowed, most)
         found += _patterns(store, words, narrowed, limit)
@@ -156,7 +156,8 @@ def _is_alike(one: set[str], other: set[str]) -> bool:
     return len(one & other) >= _ALIKE * len(one | other)
 
 
-def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> list[_Found]:
+def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> tuple[list[_Found], int]:
+    """The steps that fit, and how many do: of a filter alone the newest are enough."""
     if narrowed.command or narrowed.file:
         counted = behind(
             store,
@@ -164,26 +165,25 @@ def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -
             file=narrowed.file,
             project=narrowed.project,
             since=narrowed.since,
-            limit=limit,
+            limit=_NEWEST,
         )
-        return [each for each in (_step(one, words) for one in counted) if not each[1].lacks]
+        found = [each for each in (_step(one, words) for one in counted) if not each[1].lacks]
+        return found, len(found)
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
     rows: list[Row] = []
-    most = _WITH_EXCUSED * limit if narrowed.failed and not narrowed.kind else limit
+    only_faults = narrowed.failed and not narrowed.kind
+    most = _WITH_EXCUSED * limit if only_faults else limit
     for month in _months(narrowed):
         rows += store.having("steps", [*terms, month] if month else terms, where, limit=most - len(rows))
         if len(rows) >= most:
             break
     keys: Json = [text_in(row, "id") for row in _within(rows, narrowed)]
-    held = map(outcome_of, store.find("outcomes", {"id": ("in", keys)}).rows)
-    kept = [each for each in held if not (narrowed.failed and _is_excused(each) and not narrowed.kind)]
-    kept.sort(key=lambda each: each.started_at, reverse=True)
-    return [_step(each, words) for each in kept[:limit]]
-
-
-def _is_excused(outcome: Outcome) -> bool:
-    return outcome.failure is not None and outcome.failure.kind in EXCUSED
+    held = store.find("outcomes", {"id": ("in", keys)}).rows
+    kept = [row for row in held if not (only_faults and text_in(row.get("failure"), "kind") in EXCUSED)]
+    kept.sort(key=lambda row: number_in(row, "started_at"), reverse=True)
+    shown = kept[: limit if words else min(limit, _NEWEST)]
+    return [_step(outcome_of(row), words) for row in shown], len(kept[:limit])
 
 
 def _months(narrowed: Narrowed) -> list[str]:
