@@ -1,7 +1,8 @@
 """Lessons that three projects taught alike: they are told in every other project, too.
 
 Evidence counts in the project where it was met. A generic lesson is a function of the projects' own ones: it is there
-while three of them are active with one remedy, and it is silent where a project's own evidence has spoken.
+while three of them are active with one remedy, and it is silent where a project's own evidence has spoken. A history
+names its projects itself, and anybody may have written it: one counts if its steps ran here, and once a file.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from ratchet.failures.intent import is_shell
+from ratchet.lessons.exposure import repository_of
 from ratchet.lessons.lessons import noted, put
 from ratchet.lessons.mining.advice import commands_in, held_back
 from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.ports import Store
-from ratchet.records import Json, LessonState, Row, whole_in
+from ratchet.records import Json, LessonState, Row, text_in, whole_in
 
 PROJECTS = 3
 _SPOKEN = ("active", "retired", "quarantined")
@@ -33,7 +35,7 @@ def recount_generic(store: Store, changed: Iterable[Row], *, now: float) -> dict
         lesson_id = lesson_id_of("generic", group)
         held = store.get("lessons", lesson_id)
         own = _of_group(store, group, keys)
-        made = _made(own, held or {}, lesson_id, now)
+        made = _made(store, own, held or {}, lesson_id, now)
         if made is None:
             if held is not None and not held.get("decided"):
                 store.delete("answers", {"lesson_id": lesson_id})
@@ -71,7 +73,7 @@ def _of_group(store: Store, group: str, keys: Iterable[str]) -> list[Row]:
     return [rows[name] for name in sorted(rows)]
 
 
-def _made(own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | None:
+def _made(store: Store, own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | None:
     active = [row for row in own if row["state"] == "active" and row.get("project")]
     if not active:
         return None
@@ -79,7 +81,7 @@ def _made(own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | No
     if not _stands_alone(lead):
         return None
     alike = [row for row in active if _same(lead, row)]
-    if len({row["project"] for row in alike}) < PROJECTS:
+    if len({row["project"] for row in alike}) < PROJECTS or len(_ran_here(store, alike)) < PROJECTS:
         return None
     state, reason = (held["decided"], held.get("reason")) if held.get("decided") else ("active", "")
     spoken = sorted({str(row["project"]) for row in own if row["state"] in _SPOKEN})
@@ -97,6 +99,20 @@ def _made(own: Sequence[Row], held: Row, lesson_id: str, now: float) -> Row | No
         "provenance": f"mined alike in {len({row['project'] for row in alike})} projects",
         "updated_at": now,
     }
+
+
+def _ran_here(store: Store, alike: Sequence[Row]) -> list[str]:
+    """The projects of lessons whose steps were recorded as they ran, or whose folder is a repository of this machine;
+    of those that stand in one history file the first."""
+    found, read = [], set[str]()
+    for row in sorted(alike, key=lambda row: str(row["project"])):
+        seen = store.find("resolutions", {"lesson_id": row["id"]}).rows
+        files = {text_in(each, "file") for each in seen}
+        here = "" in files or any(repository_of(text_in(each, "folder")) for each in seen)
+        if here and ("" in files or files.isdisjoint(read)):
+            found.append(str(row["project"]))
+        read |= files
+    return found
 
 
 def _stands_alone(row: Row) -> bool:

@@ -175,12 +175,11 @@ def read_file(store: Store, path: str, source: Source, tally: Tally, settle: Set
     places: list[StepPlace] = []
     for read in source.read(path, offset, carry):
         batch.extend(read.items)
-        if read.start >= 0:
-            places += [
-                StepPlace(item.id, item.started_at, read.start, read.digest)
-                for item in read.items
-                if isinstance(item, Outcome)
-            ]
+        places += [
+            StepPlace(item.id, item.started_at, read.start, read.digest)
+            for item in read.items
+            if isinstance(item, Outcome)
+        ]
         tally.sessions.update(read.sessions)
         if read.note:
             tally.notes.append(Quarantined(path=path, line=0, reason=read.note))

@@ -88,6 +88,7 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     if not calls:
         return SessionKept(project=project)
     found = _noted(store, session, [_row_of(each, project) for each in resolved(calls, root)], calls)
+    _placed(store, found)
     since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
     held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
     touched = {str(row["lesson_id"]) for row in (*held, *found)}
@@ -127,7 +128,17 @@ def _keep_facts(store: Store, session: str, project: str, found: Iterable[Fact],
 
 
 def _kept(row: Row) -> tuple[Json, ...]:
-    return row["id"], row.get("project"), row.get("note")
+    return row["id"], row.get("project"), row.get("note"), row.get("file")
+
+
+def _placed(store: Store, found: Sequence[Row]) -> None:
+    """Note the history file in which each failure stands; none of what was recorded as it ran."""
+    asked: list[Json] = [*{text_in(row, "failed_id") for row in found}]
+    rows = store.find("step_places", {"id": ("in", asked)}).rows if asked else ()
+    files = {text_in(row, "id"): text_in(row, "file") for row in rows}
+    for row in found:
+        if file := files.get(text_in(row, "failed_id")):
+            row["file"] = file
 
 
 def _noted(store: Store, session: str, found: list[Row], calls: Sequence[ToolCall]) -> list[Row]:

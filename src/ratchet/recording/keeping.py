@@ -53,7 +53,8 @@ def keep_tokens(store: Store, found: Iterable[MessageTokens]) -> Counter[str]:
 
 
 class StepPlace(NamedTuple):
-    """Place of a step: the byte at which its line begins, and the line's hash. `at` is when the step began."""
+    """Place of a step: the byte at which its line begins (-1: it has none of its own), and the line's hash. `at` is
+    when the step began."""
 
     step: str
     at: float

@@ -39,7 +39,7 @@ class ResultText(NamedTuple):
 def results_of(store: Store, outcomes: Iterable[Outcome], *, limit: int = EXCERPT_CHARS) -> dict[str, ResultText]:
     """The results of steps by id, redacted and capped, each read from its own line."""
     wanted = {each.id: each for each in outcomes if each.step is not None}
-    places = store.find("step_places", {"id": ("in", [*wanted])}).rows
+    places = store.find("step_places", {"id": ("in", [*wanted]), "start": (">=", 0)}).rows
     files: list[Json] = [*{text_in(row, "file") for row in places}]
     paths = {
         text_in(row, "identity"): text_in(row, "file")

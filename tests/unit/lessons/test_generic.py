@@ -16,7 +16,9 @@ from ratchet.lessons.portable import export
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
 from ratchet.records import Lesson, Row
+from ratchet.runtime import Runtime
 from ratchet.testing.stores import open_store
+from support.histories import lines, result, use
 from support.sessions import session, shell
 
 MISSING = "Error: Cannot find module 'vite'"
@@ -115,3 +117,38 @@ def test_an_export_says_what_was_tried_in_vain(store: Store) -> None:
     (line,) = [json.loads(each) for each in export(store).splitlines() if "npm ci" in each]
     assert (line["tried"], line["worked"], line["met_in"]) == (2, 2, 1)
     assert line["tried_in_vain"] == [{"do": "Run `npm install` first, then `npm run build` again.", "sessions": 1}]
+
+
+def told(project: Path, number: int) -> list[Row]:
+    """The records of one session in which a build misses what an install brings."""
+    of: Row = {"cwd": str(project), "sessionId": f"{project.name}-{number}"}
+    found: list[Row] = []
+    for second, (command, said) in enumerate((("npm run build", MISSING), ("npm ci", ""), ("npm run build", ""))):
+        key = f"{project.name}-{number}-{second}"
+        found.append(use(key, "Bash", {"command": command}, 2 * second, **of))
+        found.append(result(key, said, 2 * second + 1, is_error=bool(said), **of))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("here", "apart", "expected"),
+    [(True, True, 1), (True, False, 0), (False, True, 0), (False, False, 0)],
+    ids=["three of mine", "one file", "three that are not here", "forged whole"],
+)
+def test_a_history_makes_nothing_generic_but_of_projects_that_are_here_each_in_a_file(
+    tmp_path: Path, here: bool, apart: bool, expected: int
+) -> None:
+    """Whoever writes a history names as many projects in it as he likes."""
+    records: dict[str, list[Row]] = {}
+    for name in ("a", "b", "c"):
+        project = tmp_path / name
+        if here:
+            (project / ".git").mkdir(parents=True)
+        for number in range(2):
+            records.setdefault(name if apart else "all", []).extend(told(project, number))
+    files = [lines(tmp_path / f"{name}.jsonl", each) for name, each in records.items()]
+    with Runtime.open(home=tmp_path / "home") as runtime:
+        runtime.learn(files)
+        known = lessons.listed(runtime.store)
+        assert len([each for each in known if each.state == "active" and each.scope == "project"]) == 3
+        assert len(generic(runtime.store)) == expected
