@@ -25,7 +25,7 @@ from ratchet.lessons.exposure import concerns, vouched
 from ratchet.lessons.fence import DIGEST_LINES, START_LIMIT, harmless, shown
 from ratchet.lessons.lessons import STATES, by_merit
 from ratchet.lessons.mining.checks import forbidden
-from ratchet.lessons.mining.hunks import without_silencing
+from ratchet.lessons.mining.silencing import without_silencing
 from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
 from ratchet.lessons.repositories import known_as

@@ -345,8 +345,8 @@ def test_candidates_stand_in_the_order_of_their_evidence_and_active_ones_of_what
     ("path", "old", "new", "form", "said"),
     [
         ("notes.md", "```", "```text", "swap ``` > ```text", "Put `` ```text `` in the place of `` ``` `` ("),
-        ("cart.ts", "at: Date;", "at!: Date;", "swap : > !:", "Put `!:` in the place of `:` ("),
-        ("cart.ts", "of as Cart", "of as unknown as Cart", "put in unknown as", "Put in `unknown as` ("),
+        ("cart.ts", "id == of", "id === of", "swap == > ===", "Put `===` in the place of `==` ("),
+        ("cart.ts", "of(cart)", "of(cart ?? none)", "put in ?? none", "Put in `?? none` ("),
         ("cart.dart", "card(cart as Cart),", "card(cart),", "leave out as Cart", "Leave out `as Cart` ("),
     ],
 )

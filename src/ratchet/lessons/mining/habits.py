@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import forms_of
 from ratchet.lessons.mining.generalise import without_prose
-from ratchet.lessons.mining.hunks import hunks_of, suppressions
+from ratchet.lessons.mining.hunks import hunks_of
 from ratchet.lessons.mining.imported import added_imports
+from ratchet.lessons.mining.silencing import suppressions
 
 _FORM_CHARS = 160
 _REASONED = re.compile(r"the user said:|reason|because", re.IGNORECASE)
@@ -59,7 +60,7 @@ def runs(calls: Iterable[ToolCall]) -> list[HeadRun]:
 def _ways(call: ToolCall) -> set[str]:
     """List the rules that an edit switches off at a place, with a reason, and the names that it imports."""
     hunks = hunks_of(call)
-    off = {form for hunk in hunks for form in suppressions(hunk) if form.startswith("suppress ")}
+    off = {form for hunk in hunks for form in suppressions(hunk.removed, hunk.added) if form.startswith("suppress ")}
     return off | {f"{key} {module}" for hunk in hunks for key, module in added_imports(hunk)}
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from ratchet.failures.diagnostics import Diagnostic
 from ratchet.failures.missing_names import name_in
 from ratchet.lessons.mining.calls import ToolCall
+from ratchet.lessons.mining.silencing import claimed, suppressions, without_silencing
 
 NEAR_LINES = 3  # a finding's line and the hunk that mends it: edits above it move it by a few
 _ONE_HUNK_LINES = 2  # unchanged lines between two changes that are one thought
@@ -30,16 +31,6 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905
 )
 
-_SUPPRESSES = re.compile(
-    r"//\s?nolint(?::(?P<go>[\w,-]+))?|#\s?noqa(?::\s?(?P<noqa>[A-Z0-9, ]+))?"
-    r"|#\s?type:\s?ignore(?:\[(?P<type>[\w, -]+)\])?"
-    r"|#\s?pyright:\s?ignore(?:\[(?P<pyright>\w+)\])?|#\s?pylint:\s?disable=(?P<pylint>[\w,-]+)"
-    r"|eslint-disable(?:-next)?(?:-line)?(?:\s+(?P<eslint>[@\w/-]+))?|@ts-(?P<ts>ignore|expect-error|nocheck)"
-    r"|#!?\[allow\((?P<rust>[\w:, ]+)\)\]|@SuppressWarnings\((?P<java>[^)]*)\)|@Suppress\((?P<kotlin>[^)]*)\)"
-    r"|rubocop:disable\s+(?P<rubocop>[\w/, ]+)|shellcheck disable=(?P<shell>SC\d+)"
-    r"|credo:disable-for-[\w-]+(?P<credo>[^\n]*)"
-    r"|#\s?nosec(?: (?P<bandit>[A-Z]\d+))?|biome-ignore (?P<biome>[\w/]+)"
-)
 _DOTTED = re.compile(r"(?<![\w./\"'])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
 _VERB = re.compile(r"%[wqxvdsT]")
 _MODE = re.compile(r"\b0o?[0-7]{3}\b")
@@ -215,8 +206,10 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     if source:
         return frozenset((f"import {source}",))
     old, new = "\n".join(hunk.removed), "\n".join(hunk.added)
-    found = suppressions(hunk)
-    code = _SUPPRESSES.sub("", new)
+    found = suppressions(hunk.removed, hunk.added)
+    if not found and (mark := claimed(hunk.name, hunk.removed, hunk.added, said)):
+        return frozenset((f"silence {mark}",))
+    code = without_silencing(new)
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
     prose = hunk.name.endswith(_TEXTS)
     dotted = () if prose else _gained(_DOTTED, old, code)
@@ -234,52 +227,11 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
     return frozenset(found | {f"instead {other}"} if other else found or _swapped(hunk))
 
 
-def suppressions(hunk: Hunk) -> set[str]:
-    """List the rules that a hunk switches off, each as `suppress TOOL:RULE`, `silence ...` without a reason."""
-    before, after = (
-        Counter(name for match in _SUPPRESSES.finditer(text) for name in _suppressed(match, text))
-        for text in ("\n".join(hunk.removed), "\n".join(hunk.added))
-    )
-    return set(after - before)
-
-
 def _called(name: str, old: str) -> str:
     """A gained name as fixes share it: of what stood there (`id` is now `id.String`) the new part."""
     asked, _, last = name.rpartition(".")
     stood = asked and re.search(rf"(?<![\w.]){re.escape(asked)}(?![\w.])", old)
     return f".{last}" if stood else name
-
-
-_TOOL_OF = {
-    "go": "nolint",
-    "type": "type: ignore",
-    "ts": "@ts",
-    "rust": "allow",
-    "eslint": "eslint-disable",
-    "rubocop": "rubocop:disable",
-    "shell": "shellcheck disable",
-}
-_REASON = re.compile(r"[^\n]{0,80}?(?://|#|--|—)\s?\w[^\n]{5,}")
-_COMMENT = re.compile(r"\s*(?://|#|--|/?\*)\s*\w")
-
-
-def _suppressed(match: re.Match[str], text: str) -> list[str]:
-    """`suppress TOOL:RULE` for each rule that is switched off at this place with a reason, `silence ...` without one,
-    or where all rules are."""
-    start = text.rfind("\n", 0, match.start()) + 1
-    above = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : start]
-    reasoned = _REASON.match(text, match.end()) is not None or _COMMENT.match(above) is not None
-    for group, value in match.groupdict().items():
-        if value:
-            rules = [rule.strip() for rule in value.split(",")] if group != "credo" else [value.strip()]
-            verb = "suppress" if reasoned and group != "ts" else "silence"
-            return [f"{verb} {_TOOL_OF.get(group, group)}:{rule}" for rule in rules if rule]
-    return ["silence " + match.group().strip("/# ")]
-
-
-def without_silencing(text: str) -> str:
-    """Take out of a text what switches rules of checkers off at a place."""
-    return _SUPPRESSES.sub("", text)
 
 
 def _gained(pattern: re.Pattern[str], old: str, new: str) -> list[str]:
