@@ -306,8 +306,8 @@ def test_a_tool_that_does_not_start_is_no_missing_file_and_the_shell_looks_in_it
         shell("go build ./..."),  # it does not look for payments
         shell("ls lib/payments"),
     ]
-    assert not learnt(store, looked)
-    (lesson,) = learnt(store, looked, found)
+    (lesson,) = learnt(store, found)
+    assert learnt(store, found, looked) == [each for each in listed(store) if each.id == lesson.id]
     assert lesson.text == "What this tool runs is not there: look by `Bash` instead."
     assert recall(store, "File does not exist.", states=("active",)).abstained
     store.close()
@@ -341,4 +341,52 @@ def test_an_option_more_mends_a_bare_command_where_its_usage_lists_it(tmp_path: 
     told = [each.text for each in learnt(store, calls)]
     added = "Add `--strategy manual-commit` to `shopctl enable`, as in `shopctl enable --strategy manual-commit`."
     assert told == ([added] if listed_there else [])
+    store.close()
+
+
+UNTAKEN = (
+    "InputValidationError: Look failed due to the following issue:\nAn unexpected parameter `file_path` was provided"
+)
+
+
+def look(error: str = "", **given: str) -> Row:
+    return call("Look", {"pattern": "func total", **given}, error, kind="tool_arguments" if error else "")
+
+
+def test_a_field_that_a_tool_does_not_take_is_told_by_the_one_that_its_calls_that_worked_have(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    worked = [look(path="/w/shop/cart.go", mode="content"), look(path="/w/shop/list.go", glob="*.go")]
+    (lesson,) = learnt(store, [*worked, look(UNTAKEN, file_path="/w/shop/order.go"), shell("rg total order.go")])
+    assert lesson.text == "Call Look with `path`; it takes no `file_path`."
+    assert [each.id for each in recall(store, UNTAKEN, states=("active",)).lessons] == [lesson.id]
+    assert recall(store, UNTAKEN.replace("file_path", "globs"), states=("active",)).abstained
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "worked",
+    [
+        [look(mode="content")],
+        [look(file_path="/w/shop/cart.go", path="/w/shop")],
+        [call("Other", {"path": "/w/shop"})],
+    ],
+    ids=["no value of its shape", "it is taken", "another tool"],
+)
+def test_of_a_field_that_is_not_taken_nothing_is_guessed(tmp_path: Path, worked: list[Row]) -> None:
+    store = open_store(tmp_path)
+    assert learnt(store, [*worked, look(UNTAKEN, file_path="/w/shop/order.go"), shell("rg total order.go")]) == []
+    store.close()
+
+
+def test_a_tool_that_is_not_allowed_is_given_no_way_around(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    denied = "Permission to use Grep has been denied."
+    for number in range(3):
+        calls = [
+            call("Grep", {"pattern": "total", "path": "lib/cart"}, denied, kind="permission"),
+            shell("grep -rn total lib/cart"),
+        ]
+        ingest(store, session(calls, f"s{number}", start=1_700_000_000.0 + 3_600 * number))
+        mine_session(store, f"s{number}")
+    assert [each.text for each in listed(store) if "Bash" in each.text] == []
     store.close()

@@ -13,11 +13,13 @@ from ratchet.lessons.mining.grounds import Grounds, grounds_of
 from ratchet.lessons.mining.habits import ProjectRuns, Vouched
 from ratchet.lessons.mining.mining import Resolution
 from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
+from ratchet.lessons.mining.tool_remedies import TAKES_NO
 from ratchet.lessons.mining.triggers import tells
 from ratchet.records import Row
 
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
 _FIXED_WORDS = frozenset(("place", "flag", "form", "made", "through", "program", "wait", "fields", "never"))
+_NEEDING = ("step flag ", "step form ", "step value ", "step unknown ")  # groups that end in what must be there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +94,7 @@ def draft(
         when=_when(seen),
         verdict=verdict,
         seen=tuple(seen),
-        needs=group.rpartition(" ")[2]
-        if group.startswith(("step flag ", "step form ", "step value ", "step unknown "))
-        else "",
+        needs=group.rpartition(" ")[2] if group.startswith(_NEEDING) or TAKES_NO in verdict.text else "",
         grounds=Grounds() if group.startswith("edit ") else grounds_of(group, verdict.text, seen),
     )
 

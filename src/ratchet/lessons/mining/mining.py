@@ -16,6 +16,7 @@ from ratchet.lessons.mining.findings import Ended, ended
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
 from ratchet.lessons.mining.similar import retries, stands_in
+from ratchet.lessons.mining.tool_remedies import other_field
 from ratchet.lessons.mining.triggers import tells
 from ratchet.lessons.mining.waste import spent
 from ratchet.records import Row
@@ -170,7 +171,7 @@ def _by_step(calls: Sequence[ToolCall], at: int, covered: set[str], root: str) -
         wasted_s, wasted_tokens = spent(calls, at, later)
         found = _stepped(failed, call, cure, keys, message, worked=True)
         return [*vain, _charged(found, wasted_s, wasted_tokens, later - at, _tries(calls, at, later))]
-    alone = unresolved(failed, calls[at + 1 : at + 1 + NEAR_CALLS])
+    alone = unresolved(failed, calls[at + 1 : at + 1 + NEAR_CALLS]) or other_field(failed, calls)
     return [*vain, _stepped(failed, failed, alone, keys, message, worked=False)] if alone is not None else vain
 
 

@@ -39,6 +39,8 @@ def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
     if not later.ok or not later.shell or failed.kind not in _REPLACEABLE:
         return False
     if not failed.shell:
+        if failed.kind == "permission":
+            return False  # who may not use a tool is not told a way around it
         wanted = {word for value in failed.fields.values() for word in _WORDS.findall(value_text(value))}
         return next((each for each in later.pieces if each.noise == 1 and _covers(each, wanted)), False)
     missing = missing_program(failed)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ratchet.lessons.grounding import says
 from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, SESSIONS_LOOKED_AT, FixVerdict
+from ratchet.lessons.mining.tool_remedies import TAKES_NO
 from ratchet.records import LessonState
 
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
@@ -25,6 +26,8 @@ _PROVEN_AT_ONCE = (
     "without ",
     "absent ",
     "value ",
+    "with ",
+    "by ",
     "adds ",
     "Leave out the ",
 )  # beginnings of a form
@@ -166,14 +169,14 @@ def _state(
 def _proven(fits: Sequence[StepSeen]) -> bool:
     """Tell whether what fitted so far is enough to trust a remedy."""
     return len({each.session for each in fits}) >= PROVEN_SESSIONS or any(
-        (each.worked or each.rule in ("form", "flag")) and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
+        (each.worked or _shown(each)) and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
     )
 
 
 def _shown(each: StepSeen) -> bool:
     """Tell whether the failure alone shows the lesson: a flag that is not known, a command written so that the shell
     does not take it, a tool that never works."""
-    return not each.worked and each.rule in ("never", "flag", "form")
+    return not each.worked and (each.rule in ("never", "flag", "form") or TAKES_NO in each.text)
 
 
 def _says_itself(worked: Sequence[StepSeen]) -> bool:
