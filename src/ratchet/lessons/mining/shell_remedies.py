@@ -45,24 +45,16 @@ _TIDIES = frozenset(
 SELECTS = re.compile(
     r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
 )
-_SERVICES = re.compile(r"\b(?:up|start|serve|server|daemon|restart|launch|boot)\b")
-_NOT_RUNNING = re.compile(
-    r"connection refused|ECONNREFUSED|not running|daemon running|could not connect", re.IGNORECASE
-)
-_MAKERS = re.compile(r"\b(?:build|compile|generate|codegen|bundle|setup|init|bootstrap)\b")
-_MIGRATES = re.compile(r"\bmigrate\b|\bdb:(?:create|setup)|ecto\.(?:create|setup)|\bcreatedb\b")
-_NO_TABLE = re.compile(r"does not exist|no such table|pending migration|unknown database", re.IGNORECASE)
 _FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
 _UNFORMATTED = re.compile(
     r"not (?:properly )?formatted|would reformat|reformatted|formatting|code style issues|modified by this hook",
     re.IGNORECASE,
 )
-_FREES = re.compile(r"\b(?:stop|kill|pkill|killall|fuser|down|rm)\b")
-_TAKEN = re.compile(r"already (?:allocated|in use|running|bound)|EADDRINUSE|address (?:already )?in use", re.IGNORECASE)
-_PORT = re.compile(r"(?<!\d)\d{4,5}(?!\d)")
+_TOKEN = re.compile(r"[\w./:@-]{3,}")
+BY_CHANCE = "perhaps "
+"""How the form of a remedy begins of which nothing but its place tells that it helped."""
 # Subcommands whose name is a plain word in any message.
 _PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
-_TOKEN = re.compile(r"[\w./:@-]{3,}")
 
 
 def shell_remedy(
@@ -153,9 +145,12 @@ def _selection(piece: Piece) -> list[str]:
 def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:
     """Find the circumstance where neither the command nor the code changed for a reason that shows: what had run before
     it, its folder, or time."""
-    related = [act for act in acts if likely(failed, act)]
+    related = [act for act in acts if _speaks_of(failed, act)]
     if len(related) == 1 and not changed:
         return _first(failed, related)
+    if len(acts) == 1 and not changed and not any(each.path for each in failed.findings):
+        found = _first(failed, acts)
+        return replace(found, form=BY_CHANCE + found.form)
     if acts or changed:
         return evidence("unclear", worked.input)
     return Remedy(rule="again", text="", do=worked.input, reusable=False, form="again")
@@ -239,21 +234,9 @@ def _asked_for(failed: ToolCall, act: Piece) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", failed.message, re.IGNORECASE) is not None
 
 
-def likely(failed: ToolCall, act: Piece) -> bool:
-    """Tell whether the command has to do with the failure: they speak of the same thing, or it made what was not
-    there."""
-    message = failed.message[:2000]
-    if _SERVICES.search(act.line) and (failed.kind == "network" or _NOT_RUNNING.search(message)):
-        return True
-    if failed.kind in ("dependency_missing", "resource_missing", "tool_not_found") and _MAKERS.search(act.head):
-        return True
-    if _MIGRATES.search(act.line) and _NO_TABLE.search(message):
-        return True
-    if "kill" in act.head and set(_PORT.findall(act.line)).intersection(_PORT.findall(message)):
-        return True
-    if _FREES.search(act.line) and _TAKEN.search(message):
-        return True
-    said = {word.rstrip(".,:").removeprefix("./") for word in _TOKEN.findall(message)}
+def _speaks_of(failed: ToolCall, act: Piece) -> bool:
+    """Tell whether a command has an operand of the failed one, or one that its error names."""
+    said = {word.rstrip(".,:").removeprefix("./") for word in _TOKEN.findall(failed.message[:2000])}
     said.update(word.removeprefix("./") for word in (failed.piece.words if failed.piece else ()))
     return any(len(word) > 2 and word.removeprefix("./") in said for word in act.operands)
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from ratchet.lessons.grounding import says
 from ratchet.lessons.mining.evidence import PROVEN_SESSIONS, SESSIONS_LOOKED_AT, FixVerdict
+from ratchet.lessons.mining.shell_remedies import BY_CHANCE
 from ratchet.lessons.mining.tool_remedies import TAKES_NO
 from ratchet.records import LessonState
 
 _SHARE = 0.5  # of the known ends of its failures that a remedy must be, where the error does not name it
 _HOLDS, _FAILS, _JUDGED_OFFERS, _FAILED_OFFERS = 0.6, 0.4, 3, 4
+_CHANCE_SESSIONS, _CHANCE_SHARE = 3, 0.8  # ... of what stood between a failure and its end, named by nothing
 _STALE_SESSIONS = 4  # sessions in which the plain step works again before they can speak against a lesson
 _NAMED = frozenset(("place", "flag", "form", "made", "through", "never", "wait"))
 # The error says what was wrong, and without that the very step worked, or nothing but one option more let it work: a
@@ -157,7 +159,8 @@ def _state(
         count = len(took) or len(vain)
         return "candidate", f"it was otherwise in {count} of {len(fits | took | vain)} sessions"
     known = {each.session for session in sessions for each in session if each.worked} | fits
-    if rule not in _NAMED and len(fits) < _SHARE * len(known):
+    share = _CHANCE_SHARE if own[-1].form.startswith(BY_CHANCE) else _SHARE
+    if rule not in _NAMED and len(fits) < share * len(known):
         return "candidate", f"other steps ended it in {len(known - fits)} of {len(known)} sessions"
     if offers + 1 >= _JUDGED_OFFERS and right + 1 < _HOLDS * (offers + 1):
         return "candidate", f"it would have been right in {right} of {offers} sessions"
@@ -168,7 +171,8 @@ def _state(
 
 def _proven(fits: Sequence[StepSeen]) -> bool:
     """Tell whether what fitted so far is enough to trust a remedy."""
-    return len({each.session for each in fits}) >= PROVEN_SESSIONS or any(
+    by_chance = any(each.form.startswith(BY_CHANCE) for each in fits)
+    return len({each.session for each in fits}) >= (_CHANCE_SESSIONS if by_chance else PROVEN_SESSIONS) or any(
         (each.worked or _shown(each)) and each.form.startswith(_PROVEN_AT_ONCE) for each in fits
     )
 
