@@ -16,8 +16,8 @@ from ratchet.failures import programs
 from ratchet.failures.intent import commands
 from ratchet.lessons.mining.calls import Piece, pieces_of
 from ratchet.lessons.mining.checks import forbidden
+from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.habits import Vouched
-from ratchet.lessons.mining.refused import CHECKERS
 from ratchet.lessons.mining.said import FailingOutput, named
 from ratchet.lessons.mining.shell_remedies import SELECTS
 
@@ -70,11 +70,6 @@ _SETS = re.compile(r"\b(?:config|set|settings?|policy|auth|login|trust)\b")
 _WIDE = frozenset((".", "./...", "...", "*"))
 _HIDDEN = re.compile(r"(?:~|\$\{?HOME\}?|/home/[^/]+|/root|/Users/[^/]+)/\.")
 _ALLOWED_OPTIONS = {("git push", "-u"), ("git push", "--set-upstream"), ("git pull", "--rebase")}
-# What a command whose head says so lets pass is what it is there for: a checker, a runner of tests, a compiler.
-_CHECKS = re.compile(
-    rf"\b(?:tests?|spec|ct|verify|check|audit|coverage|lint|build|compile|make|cmake|g?cc|clang\S*|"
-    rf"{'|'.join(map(re.escape, sorted(CHECKERS | {each for each in programs.TEST_RUNNERS if ' ' not in each})))})\b"
-)
 _PLACEHOLDER = re.compile(r"^<[a-z]+\d?>$")
 
 
@@ -179,7 +174,7 @@ def _missing(piece: Piece, said: FailingOutput) -> list[str]:
 def _of_check(piece: Piece, near: Piece | None, said: FailingOutput, known: Vouched) -> str:
     """Why a check is not to be asked for more or less than before, whoever says so: an option may take the place of one
     that the error speaks of, and no other may come or go."""
-    if near is None or near.head != piece.head or not _CHECKS.search(piece.head):
+    if near is None or near.head != piece.head or not check_of(piece.head.split()):
         return ""
     gone, new = (
         [word for word in one.raw.split() if word[:1] == "-" and word not in other.raw.split()]

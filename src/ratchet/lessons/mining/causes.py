@@ -247,7 +247,12 @@ def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece
         steps.append(each)
     known = {each.plain for each in failed.pieces}
     for each in reversed(steps):
-        if each.plain in known or each.head in _TIDIES or (each.noise and each.words[0] not in _MAKES):
+        if (
+            each.plain in known
+            or each.head in TIDIES
+            or each.head == "git stash"
+            or (each.noise and each.words[0] not in _MAKES)
+        ):
             continue
         for path in missed:
             if makes(each, path):
@@ -257,9 +262,10 @@ def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece
 
 
 _MAKES = frozenset(("mkdir", "touch", "cp", "ln", "tee", "install"))
-_TIDIES = frozenset(
-    ("rm", "mv", "rmdir", "git checkout", "git reset", "git stash", "git clean", "git read-tree", "git restore")
+TIDIES = frozenset(
+    ("rm", "rmdir", "mv", "git reset", "git checkout", "git restore", "git clean", "git read-tree", "git rm", "git add")
 )
+"""Commands that take away or put back: what worked after one did not work by it, unless the error asks for it."""
 
 
 def missing_paths(call: ToolCall) -> list[str]:

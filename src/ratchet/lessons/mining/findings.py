@@ -8,21 +8,26 @@ from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import Diagnostic
 from ratchet.failures.missing_names import name_in
+from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.hunks import SHORTER, Hunk, defined, features, hunks_of, imports, points, words_of
+from ratchet.lessons.mining.refused import CHECKERS
 
 WINDOW_CALLS = 40  # later is another matter
 TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is to fail
 
 _CLASSES = {
-    "lint": "lint linter golangci ruff flake8 clippy credo rubocop shellcheck biome analyze analyse",
-    "test": "test tests pytest jest vitest rspec nextest ctest phpunit exunit spec",
-    "build": (
-        "build compile tsc vet check gcc clang make cmake javac mypy pyright typecheck assemble run install apply plan"
-    ),
+    "lint": "lint linter golangci credo biome analyze analyse audit",
+    "test": "test tests nextest exunit spec ct verify coverage",
+    "build": "build compile tsc vet check gcc cc clang make cmake javac mypy pyright typecheck assemble",
 }
-_ANYTHING = frozenset(("run", "install", "apply", "plan"))
-_CLASS_OF = {word: name for name, words in _CLASSES.items() for word in words.split()}
+_ANYTHING = ("run", "install", "apply", "plan")
+_CLASS_OF = {
+    **dict.fromkeys(_ANYTHING, "build"),
+    **dict.fromkeys(CHECKERS, "lint"),
+    **{each: "test" for each in TEST_RUNNERS if " " not in each},
+    **{word: name for name, words in _CLASSES.items() for word in words.split()},
+}
 _CUT = re.compile(r"\|\s*(?P<by>tail|head|grep|rg|sed|awk)\b(?:\s+(?:-n\s*|-)(?P<lines>\d+))?")
 _EXCERPT_CHARS = 3_500  # of a failure's text: a longer one may have been cut when it was kept
 _SELECTS = re.compile(r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|-m)[ =]\s*\S+|::\w")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Piece, ToolCall
-from ratchet.lessons.mining.causes import missing_program, other_program
+from ratchet.lessons.mining.causes import TIDIES, missing_program, other_program
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.said import unset_options
@@ -37,10 +37,6 @@ _ASKS = re.compile(
     r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time"
     r"|brew (?:list|info)|systemctl status|bd [\w-]+|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
     r"|mypy|eslint|golangci-lint run)$"
-)
-# Commands that take away or put back: what worked after one did not work by it, unless the error asks for it.
-_TIDIES = frozenset(
-    ("rm", "rmdir", "mv", "git reset", "git checkout", "git restore", "git clean", "git read-tree", "git rm", "git add")
 )
 SELECTS = re.compile(
     r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
@@ -181,7 +177,7 @@ def _acts(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece
         if each.noise == 0
         and ((each.head != piece.head and each.head not in TEST_RUNNERS) or _quoted(failed, each))
         and not _ASKS.match(each.head)
-        and each.head not in _TIDIES
+        and each.head not in TIDIES
     ]
 
 
