@@ -33,6 +33,7 @@ from ratchet.lessons.words.kept import keep_moves
 from ratchet.lessons.words.notes import note_for, notes_of
 from ratchet.lessons.words.rules import RULE, recount_rules
 from ratchet.ports import Store
+from ratchet.recording.keeping import note_files
 from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
 from ratchet.store.sums import replace_facts
 
@@ -88,7 +89,7 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     if not calls:
         return SessionKept(project=project)
     found = _noted(store, session, [_row_of(each, project) for each in resolved(calls, root)], calls)
-    _placed(store, found)
+    note_files(store, found, "failed_id")
     since = calls[0].at  # what is older was forgotten as an outcome, not as evidence
     held = store.find("resolutions", {"session": session, "at": (">=", since)}).rows
     touched = {str(row["lesson_id"]) for row in (*held, *found)}
@@ -129,16 +130,6 @@ def _keep_facts(store: Store, session: str, project: str, found: Iterable[Fact],
 
 def _kept(row: Row) -> tuple[Json, ...]:
     return row["id"], row.get("project"), row.get("note"), row.get("file")
-
-
-def _placed(store: Store, found: Sequence[Row]) -> None:
-    """Note the history file in which each failure stands; none of what was recorded as it ran."""
-    asked: list[Json] = [*{text_in(row, "failed_id") for row in found}]
-    rows = store.find("step_places", {"id": ("in", asked)}).rows if asked else ()
-    files = {text_in(row, "id"): text_in(row, "file") for row in rows}
-    for row in found:
-        if file := files.get(text_in(row, "failed_id")):
-            row["file"] = file
 
 
 def _noted(store: Store, session: str, found: list[Row], calls: Sequence[ToolCall]) -> list[Row]:

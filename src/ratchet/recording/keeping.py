@@ -6,7 +6,7 @@ Called in the transaction that moves a file's cursor: read again after a crash, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ratchet import ids
@@ -69,6 +69,17 @@ def keep_places(store: Store, path: str, found: Iterable[StepPlace]) -> None:
         {"id": each.step, "file": file, "start": each.start, "digest": each.digest, "at": each.at} for each in found
     ]
     store.insert_new("step_places", rows)
+
+
+def note_files(store: Store, rows: Sequence[Row], step: str) -> None:
+    """Note as `file` of each row the history in which the step named by its field `step` stands; none of a step that
+    was recorded as it ran."""
+    asked: list[Json] = [*{text_in(row, step) for row in rows}]
+    places = store.find("step_places", {"id": ("in", asked)}).rows if asked else ()
+    files = {text_in(row, "id"): text_in(row, "file") for row in places}
+    for row in rows:
+        if file := files.get(text_in(row, step)):
+            row["file"] = file
 
 
 def _row_of(each: MessageTokens) -> Row:

@@ -121,13 +121,12 @@ def test_an_export_says_what_was_tried_in_vain(store: Store) -> None:
 
 def told(project: Path, number: int) -> list[Row]:
     """The records of one session in which a build misses what an install brings."""
-    of: Row = {"cwd": str(project), "sessionId": f"{project.name}-{number}"}
     found: list[Row] = []
     for second, (command, said) in enumerate((("npm run build", MISSING), ("npm ci", ""), ("npm run build", ""))):
         key = f"{project.name}-{number}-{second}"
-        found.append(use(key, "Bash", {"command": command}, 2 * second, **of))
-        found.append(result(key, said, 2 * second + 1, is_error=bool(said), **of))
-    return found
+        found.append(use(key, "Bash", {"command": command}, 2 * second))
+        found.append(result(key, said, 2 * second + 1, is_error=bool(said)))
+    return [{**each, "cwd": str(project), "sessionId": f"{project.name}-{number}"} for each in found]
 
 
 @pytest.mark.parametrize(

@@ -60,13 +60,13 @@ def other_field(failed: ToolCall, calls: Sequence[ToolCall]) -> Remedy | None:
 
 
 def _shape(value: Json) -> tuple[str, ...]:
-    """What kind of value a field holds: a path from the root, another one, a number, a word, a text."""
+    """Name the kind of value that a field holds: a path from the root, another one, a number, a word, a text."""
     text = value if isinstance(value, str) else ""
     return type(value).__name__, text[:1] if "/" in text and " " not in text else " " * (" " in text)
 
 
 def _form(word: str) -> str:
-    """What two words of one kind share: where letters, digits and signs stand."""
+    """Mask a word down to where its letters, digits and signs stand: words of one kind share it."""
     return _LETTERS.sub("a", _DIGITS.sub("0", word))
 
 
