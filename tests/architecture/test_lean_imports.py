@@ -47,6 +47,7 @@ LEAN = {
     "failures.redaction.provider_forms",
     "failures.redaction.providers",
     "failures.redaction.text",
+    "failures.redaction.vocabulary",
     "failures.runner_reports",
     "failures.signature",
     "failures.steps",

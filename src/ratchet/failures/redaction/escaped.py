@@ -20,6 +20,7 @@ _LONG = 400
 _JUDGED = 80  # characters of a value that its name judges
 _LINE = r"(?<!\\)(?:\\\\){0,20}\\n"
 _MARKED = r"\0(\d+)\0"  # no text that is kept holds it
+_decoders: list[Callable[[str], str]] = []  # made once: to make one takes as long as to read a short run
 
 
 def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[str], str]) -> str:
@@ -48,10 +49,13 @@ def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[s
 def _hidden(written: str, hide: Callable[[str], str]) -> str:
     import json
 
+    if not _decoders:
+        _decoders.append(json.JSONDecoder(strict=False).decode)
+    decode = _decoders[0]
     try:
-        plain = json.loads(f'"{written}"', strict=False)
+        plain = decode(f'"{written}"')
     except ValueError:  # another language's escapes
-        plain = json.loads(f'"{compiled(_NO_JSON).sub(_as_json, written)}"', strict=False)
+        plain = decode(f'"{compiled(_NO_JSON).sub(_as_json, written)}"')
     found = hide(plain)
     if found == plain:
         return written

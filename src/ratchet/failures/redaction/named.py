@@ -139,12 +139,9 @@ _MOST_NAMES = 16  # in one run without spaces; what follows goes unjudged, which
 _VARIED = r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]"
 
 
-def may_hold(low: str) -> bool:
-    """Tell whether a text, in lower case, may hold a name that matters here."""
-    for needle in NEEDLES:  # no generator: this is the hot path
-        if needle in low:
-            return True
-    if ("=" in low or ": " in low) and any(map(low.__contains__, ASSIGNED)):
+def may_hold(low: str, stands: set[str]) -> bool:
+    """Tell whether a text, in lower case, may hold a name that matters here; `stands` are the literals in it."""
+    if not stands.isdisjoint(NEEDLES) or (("=" in low or ": " in low) and not stands.isdisjoint(ASSIGNED)):
         return True
     return not low.isascii() and any(map(low.__contains__, FOREIGN))
 

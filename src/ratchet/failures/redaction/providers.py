@@ -10,10 +10,12 @@ from __future__ import annotations
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
+from ratchet.failures.redaction.vocabulary import LONGEST, MOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Sequence
 
 # Forms that the table's language cannot say.
 _OPENAI = (
@@ -96,25 +98,57 @@ _made: list[_Index] = []
 _expressions: dict[str, re.Pattern[str]] = {}
 
 
-def hide_provided(text: str, words: str) -> tuple[str, bool]:
+def hide_provided(text: str, words: Sequence[str]) -> tuple[str, bool]:
     """The text without credentials of providers, and whether what a machine drew may be left in it. `words` are those
-    of its words that are long enough, by spaces."""
-    if "\\" in words or "%" in words or "\x1b" in words:
-        pieces = compiled(_ESCAPE).sub(" ", words).translate(_SPACES).split()
-    else:
-        pieces = words.translate(_SPACES).split()
+    of its words that are long enough. No form holds a space: a word that was none is not looked at again."""
+    if not "".join(words).strip("0123456789abcdef-"):  # most records hold an id and no other long word
+        return text, False
+    rest = [word for word in words if word not in _plain]
+    if not rest:
+        return text, False
+    joined = " ".join(rest)
+    pieces = _pieces(joined)
     if not _made:
         _made.append(_Index())
-    for kind, _, form in _made[0].rows(words, pieces):
+    found: list[str] = []
+    for kind, literal, form in _made[0].rows(joined, pieces):
         text = _expression(form).sub(lambda match, kind=kind: _hidden(kind, match), text)  # type: ignore[misc]
+        found.append(literal)
     for needle, source, kind in _IRREGULAR:
-        if needle in words:
+        if needle in joined:
             text = compiled(source).sub(f"[redacted:{kind}]", text)
-    for piece in pieces:
-        if len(piece) >= _GATE and not piece.isdecimal() and _may_be_key(piece):
-            text = compiled(_RUN).sub(_hidden_run, text)
-            return compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text), True
-    return text, False
+            found.append(needle)
+    is_drawn = _holds_key(pieces)
+    _remember(rest, found, is_drawn)
+    if is_drawn:
+        text = compiled(_RUN).sub(_hidden_run, text)
+        text = compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text)
+    return text, is_drawn
+
+
+def _pieces(words: str) -> list[str]:
+    """The runs of letters and digits in these words."""
+    if "\\" in words or "%" in words or "\x1b" in words:
+        words = compiled(_ESCAPE).sub(" ", words)
+    return words.translate(_SPACES).split()
+
+
+def _holds_key(pieces: list[str]) -> bool:
+    long = [piece for piece in pieces if len(piece) >= _GATE]
+    return any(not piece.isdecimal() and _may_be_key(piece) for piece in long)
+
+
+_plain: set[str] = set()  # words that are no credential of a provider, whatever stands beside them
+
+
+def _remember(words: list[str], literals: list[str], is_drawn: bool) -> None:
+    """Remember those of these words that hold no literal of the forms that were looked for, and no key."""
+    if len(_plain) > MOST:
+        _plain.clear()
+    plain = [word for word in words if len(word) <= LONGEST]
+    for literal in literals:
+        plain = [word for word in plain if literal not in word]
+    _plain.update([word for word in plain if not _holds_key(_pieces(word))] if is_drawn else plain)
 
 
 def _may_be_key(piece: str) -> bool:

@@ -56,7 +56,7 @@ def _redacted(text: str) -> str:
 
 
 def _as_written(text: str) -> str:
-    if any(map(text.__contains__, _DRESSES)):
+    if ("[" in text or "&" in text) and any(map(text.__contains__, _DRESSES)):
         bare = _undressed(text)
         hidden = _as_diff(bare)
         if hidden != bare:  # what held a secret is kept without its colours
@@ -116,9 +116,11 @@ _TOUCHED = compiled(r"\](?=[^\s\"'@.,;&)\]}\\])|\[redacted:(?<=[^\s\"'=:,;&(\[{/
 
 def _redacted_once(text: str) -> str:
     low = named.lowered(text)
-    found, is_drawn = forms.hide_known(text, low)
-    if named.may_hold(low):
-        found = _without_lines(found, low)
+    words = set(text.split())
+    stands = forms.LITERALS.found(words, low)
+    found, is_drawn = forms.hide_known(text, low, words, stands)
+    if named.may_hold(low, stands):
+        found = _without_lines(found, low, stands)
         found = named.hide_named(found, low if found is text else named.lowered(found))
         if "\n" in found:
             found = _without_entries(found, low)
@@ -133,13 +135,13 @@ def _redacted_once(text: str) -> str:
     return forms.hide_personal(found)
 
 
-def _without_lines(text: str, low: str) -> str:
+def _without_lines(text: str, low: str, stands: set[str]) -> str:
     """The text without what only its lines tell: passphrases and columns. `low` is the text in lower case."""
-    if "pass" in low and (": " in low or " = " in low):
+    if "pass" in stands and (": " in low or " = " in low):
         from ratchet.failures.redaction.lines import hide_phrases, hide_yaml_pass
 
         text = hide_yaml_pass(hide_phrases(text))
-    if "secret" in low and "kind" in low:
+    if "secret" in stands and "kind" in low:
         from ratchet.failures.redaction.manifests import hide_manifests
 
         text = hide_manifests(text)
@@ -155,7 +157,8 @@ def _without_lines(text: str, low: str) -> str:
         from ratchet.failures.redaction.lines import hide_inserted
 
         text = hide_inserted(text)
-    if ("\n" in low or "\\n" in low) and compiled(forms.COLUMN).search(low) is not None:
+    has_lines = ("\n" in low or "\\n" in low) and not stands.isdisjoint(_COLUMNS)
+    if has_lines and compiled(forms.COLUMN).search(low) is not None:
         from ratchet.failures.redaction.lines import hide_columns
 
         text = hide_columns(text)
@@ -180,7 +183,11 @@ def _without_entries(text: str, low: str) -> str:
 
 
 _ENTRY = r"(?:value|default)[\"']?[ \t]{0,20}[:=]"  # begins with what is rare
-_BRACKET = r"[=:][ \t]{0,4}\((?:\s|\\{1,7}[nrt]){0,80}+(?:#|[bfru]{0,2}\\{0,7}[\"'])"
+_COLUMNS = ("pass", "pw", "secret", "token", "key")  # one of which stands in each heading of `forms.COLUMN`
+_BRACKET = (  # begins with what is rare
+    r"\((?:(?<=[=:]\()|(?<=[=:][ \t]\()|(?<=[=:][ \t]{2}\()|(?<=[=:][ \t]{3}\()|(?<=[=:][ \t]{4}\())"
+    r"(?:\s|\\{1,7}[nrt]){0,80}+(?:#|[bfru]{0,2}\\{0,7}[\"'])"
+)
 
 
 # --- caps ----------------------------------------------------------------------------------------------------------
