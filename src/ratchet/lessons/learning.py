@@ -29,6 +29,7 @@ from ratchet.lessons.mining.spending import is_loop, is_mined
 from ratchet.lessons.repositories import keep_remotes
 from ratchet.lessons.words.kept import hear
 from ratchet.ports import Progress, Source, Store
+from ratchet.recording.collecting import held_back
 from ratchet.recording.keeping import StepPlace, file_identity, keep_places, keep_tokens
 from ratchet.recording.rows import row_of
 from ratchet.recording.sources.calls import UNRETURNED
@@ -145,7 +146,8 @@ def learn_files(
 
         at(0)
         try:
-            read_file(store, path, source_of(path), tally, settle, at)
+            with held_back():
+                read_file(store, path, source_of(path), tally, settle, at)
         except (OSError, BackendError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)
@@ -328,7 +330,7 @@ def mine_pending(store: Store, progress: Progress, *, grown: float = 0.0, keep_s
     for done, held in enumerate(waiting):
         session = str(held["session"])
         progress(done, len(waiting), "mining " + session)
-        with store.transaction():
+        with store.transaction(), held_back():
             rows = store.find("outcomes", {"session": session}, order=("started_at",)).rows
             mined[session] = len(rows)
             circles += [
