@@ -264,7 +264,8 @@ def _ranked(
     core_terms = features_in(asked.template)
     terms = set(asked.features).union(core_terms, *[features for _, features in held])
     counts = spread([*terms, ""])
-    weights = {term: rarity(counts, term) for term in terms}
+    tells = {n: log((counts.get("", 0) + 1) / (n + 0.5)) for n in {0, *counts.values()}}  # `rarity`, once a count
+    weights = {term: tells[counts.get(term, 0)] for term in terms}
     weights[MASKED] = 0.0  # a mark, and no word of the text
     whole_text = {term: weights[term] for term in asked.features}
     core = {term: weights[term] for term in core_terms}

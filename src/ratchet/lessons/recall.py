@@ -308,8 +308,8 @@ def candidates(
     likest = gathered(asked.features, counts, near, (wanted,))[:CANDIDATES]
     same: dict[str, Match] = {str(row["id"]): "pattern" for row in sibling}
     same |= {str(row["id"]): "exact" for row in exact}
-    rows = {str(row["id"]): row for row in (*exact, *sibling, *likest)}
-    return _shown(rows.values(), project, text, restating=restating), same
+    told = _shown((*exact, *sibling), project, text, restating=restating)
+    return [*{str(row["id"]): row for row in (*told, *likest)}.values()], same
 
 
 def _shown(rows: Iterable[Row], project: str | None, message: str, *, restating: bool = False) -> list[Row]:
