@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 LINES = 10  # error lines that are kept: a cause is named by the first ones, the hundredth only repeats it
 LINE_LIMIT = 300  # characters of one line: beyond them stand values (a page that did not match), not causes
 TAIL = 3  # lines kept where none carries an error: what a program says last is nearest to why it ended
+LONG = 400  # characters beyond which only the lines that carry the error tell the kind; in a shorter text those that
+SHORT = 120  # ... say so, which are not looked for in a line or two, nor where an exit code is known
 
 # Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
 _ANSI = r"\x1b(?:\[[0-9;?]{0,16}[ -/]{0,2}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)?|[@-_])"
@@ -217,11 +219,16 @@ def _carrying(lines: list[str]) -> tuple[list[str], bool]:
                 weak.append(line)
                 continue
         kept.setdefault(line.strip(), line)
-        if "validation error" in low or low.rstrip().endswith(("error:", "exception:")):  # what it was stands below
+        if "validation error" in low or _announces(low):
             kept.update((below.strip(), below) for below in lines[at + 1 : at + 1 + TAIL])
         if len(kept) >= LINES:
             break
     return list(kept.values()) or weak[:TAIL] or lines[-TAIL:], bool(kept)
+
+
+def _announces(low: str) -> bool:
+    """Tell whether what went wrong stands below this line (in small letters)."""
+    return low.rstrip().endswith(("error:", "exception:"))
 
 
 def _signs(text: str) -> tuple[list[str], bool]:
@@ -244,7 +251,7 @@ _SHAPE = bytes(35 if chr(c) in "0123456789abcdefABCDEF" else c + 32 if 65 <= c <
 # Of a place's sign, and of a detail: a line with other letters is its own shape, so its capitals stay.
 _PLACE_SHAPE = r"\.[a-z#]{1,5}[:(]#|^[ \t]{0,12}[A-Za-z#]{3,8} {0,8}: "
 _bare: set[str] = set()  # shapes of lines that neither name a place nor hold a hint or a detail
-_shaped_hints: list[str] = []
+_shaped_signs: list[str] = []
 
 
 def _shape(text: str) -> str:
@@ -253,15 +260,51 @@ def _shape(text: str) -> str:
 
 def _learn(shape: str) -> None:
     """Remember the shape of a line that says nothing of an error, if no line of that shape can."""
-    if not _shaped_hints:
-        _shaped_hints[:] = map(_shape, _HINTS)
-    if len(shape) > LINE_LIMIT or any(map(shape.__contains__, _shaped_hints)) or compiled(_PLACE_SHAPE).search(shape):
+    if not _shaped_signs:
+        _shaped_signs[:] = map(_shape, (*_HINTS, *_FURTHER))
+    line = f"\n{shape}"
+    if len(shape) > LINE_LIMIT or any(map(line.__contains__, _shaped_signs)) or compiled(_PLACE_SHAPE).search(shape):
         return
     if len(_bare) >= _REMEMBERED:
         _bare.clear()
     _bare.add(shape)
 
 
+# Behind a line break and in small letters: where a line holds one of these, where it stands decides, too, or what
+# stands around it.
+_FURTHER = (
+    *("xit", "eturned", "usage", "traceback (", "old_str", '", line ', "\tat ", "  at ", "panicked", "goroutine "),
+    *("\nstring: ", "user said:", "\nline ", "failed to find", "validation error", "[redacted:", "::", "assertions: "),
+    *("wall time", "chunk id", "token count", "output lines", "\noutput:", "\x1b", "\r", "\\n"),
+)
+
+
+def deciding(text: str, least: int) -> str:
+    """The lines of a text of more than `least` characters (`LONG` or `SHORT`) from which alone its kind and signature
+    follow; "" where more of it decides. Texts with the same ones have the same kind and signature."""
+    if not least < len(text) <= _LONGEST or text[0] in "<{" or not text.isascii():
+        return ""
+    lines = [line for line in text.split("\n") if line.strip(" \t-=_*#~.")]
+    if not TAIL < len(lines) <= _FEW:
+        return ""
+    asked = [
+        line for line, shape in zip(lines, _shape("\n".join(lines)).split("\n"), strict=True) if shape not in _bare
+    ]
+    said = "\n".join(asked)
+    if not asked or len(asked) > LINES or len(said) > 2 * LINE_LIMIT:
+        return ""
+    known = _deciding.get(said)
+    if known is None:
+        if len(_deciding) >= _REMEMBERED:
+            _deciding.clear()
+        low = f"\n{said.lower()}"
+        further = any(map(low.__contains__, _FURTHER)) or any(map(_announces, low.split("\n")))
+        known = _deciding[said] = not further and _carrying(asked)[1]
+    return said if known else ""
+
+
+_deciding: dict[str, bool] = {}
+_LONGEST = 20 * LONG
 _lines: dict[str, tuple[bool, bool]] = {}
 _REMEMBERED = 2_048  # at most 1 MB
 

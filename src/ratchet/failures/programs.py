@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +22,7 @@ SHELL_TOOLS = _names(
 )
 
 
+@lru_cache(maxsize=256)
 def is_shell(tool: str) -> bool:
     """Tell whether a tool runs commands, however its name is written, under whatever server."""
     name = tool.rsplit("__", 1)[-1].lower()

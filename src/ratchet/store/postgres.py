@@ -143,7 +143,7 @@ class PostgresStore:
         if not rows:
             return
         declared = table_of(table)
-        texts = batches.texts_of(declared, rows) if len(rows) >= _BATCH_ROWS else None
+        texts = batches.texts_of(declared, rows) if len(rows) > 1 else None
         one = sql.upsert(declared, POSTGRES)
         with self._writing(waits=True) as held:
             if texts is not None:

@@ -6,7 +6,7 @@ fitted, or holds what separates here, the answer is None, and the batch goes val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from types import NoneType
 from typing import NamedTuple
@@ -28,7 +28,7 @@ _TYPES: dict[str, set[type]] = {"text": {str}, "int": {int}, "real": {float, int
 class _Columns(NamedTuple):
     """All columns of a batch as texts, and how many of these stand for NULL."""
 
-    texts: list[list[str]]
+    texts: list[Sequence[str]]
     nulls: int
 
 
@@ -67,9 +67,9 @@ def texts_of(table: Table, rows: Sequence[Row]) -> list[str] | None:
 
 def _columns(table: Table, rows: Sequence[Row]) -> _Columns | None:
     """The values of each column, plain and of its type, as Postgres reads them."""
-    columns: list[tuple[Column | None, list[Json]]] = [
-        (table.by_name[name], [*map(table.made[name], rows)] if name in table.made else [row.get(name) for row in rows])
-        for name in table.names
+    columns: list[tuple[Column | None, Sequence[Json]]] = [
+        (table.by_name[name], [*map(table.made[name], rows)] if name in table.made else values)
+        for name, values in zip(table.names, _apiece(table, rows), strict=True)
     ]
     for parent, fields in table.copies:
         nested = [held if isinstance(held := row.get(parent), dict) else {} for row in rows]
@@ -83,7 +83,7 @@ def _columns(table: Table, rows: Sequence[Row]) -> _Columns | None:
         columns.append((None, bodies))
     elif not all(map(known.issuperset, rows)):
         return None
-    texts: list[list[str]] = []
+    texts: list[Sequence[str]] = []
     nulls = 0
     limited = indexed(table)
     for column, values in columns:
@@ -96,7 +96,17 @@ def _columns(table: Table, rows: Sequence[Row]) -> _Columns | None:
     return _Columns(texts, nulls)
 
 
-def _texts(type_: str, values: list[Json], types: set[type]) -> list[str] | None:
+def _apiece(table: Table, rows: Sequence[Row]) -> Iterable[Sequence[Json]]:
+    """The values of each column that rows carry under its name."""
+    if table.whole is not None:
+        try:
+            return zip(*map(table.whole, rows), strict=True)
+        except KeyError:  # a row lacks some
+            pass
+    return [[row.get(name) for row in rows] for name in table.names]
+
+
+def _texts(type_: str, values: Sequence[Json], types: set[type]) -> Sequence[str] | None:
     """A column's values as texts; None where one is of another type."""
     if types == {NoneType}:
         return [NULL] * len(values)
@@ -106,9 +116,9 @@ def _texts(type_: str, values: list[Json], types: set[type]) -> list[str] | None
         return [NULL if value is None else value for value in values] if NoneType in types else values  # type: ignore[misc, return-value]
     if type_ == "bool":
         return [NULL if value is None else "1" if value else "0" for value in values]
-    if type_ == "int" and any(value is not None and abs(value) > _SAFE_INT for value in values):  # type: ignore[arg-type]
+    if type_ == "int" and max(abs(value) for value in values if value is not None) > _SAFE_INT:  # type: ignore[arg-type]
         return None
-    said = [NULL if value is None else repr(value) for value in values]
+    said = [NULL if value is None else repr(value) for value in values] if NoneType in types else [*map(repr, values)]
     return None if type_ == "real" and "nan" in said else said
 
 

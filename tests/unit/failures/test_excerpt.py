@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from ratchet.failures import excerpt
 from ratchet.failures import runner_reports as reports
-from ratchet.failures.excerpt import LINES, carried, error_lines, plain
+from ratchet.failures.excerpt import LINES, SHORT, carried, deciding, error_lines, plain
+from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.signature import template_of
 from ratchet.failures.unflagged import says_failure
 
 BANNER = "\n".join(f"[{i:3}/400] Compiling crate_{i} v0.{i}.1 (registry+https://example.org)" for i in range(400))
@@ -304,3 +306,52 @@ def test_what_a_text_comes_to_does_not_depend_on_what_was_read_before(texts: lis
     one = _anew()
     for text in texts:
         assert one.carried(text) == _anew().carried(text)
+
+
+_LINES = (
+    "  while working on /srv/a/unit_12.py at line 4",
+    "compiling module 3 of 9",
+    "request id 88-3 after 12 ms",
+    "==========",
+    "Error: could not open the file: permission denied",
+    "could not parse what came: unexpected end",
+    "    at load (a.js:3:4)",
+    "FAILED tests/a.py::test_b",
+    "src/a.py:12: error: bad",
+    "  expected: 3",
+    "validation error for the model:",
+    "usage: tool [--all]",
+    "Exit code 2",
+    "Wall time: 3",
+    "the user said:",
+)
+
+
+@given(
+    first=st.lists(st.sampled_from(_LINES), min_size=4, max_size=9),
+    others=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(_LINES[:4]), st.integers(0, 9)), max_size=5),
+    tool=st.sampled_from(["", "Bash", "Read"]),
+)
+def test_texts_with_the_same_deciding_lines_have_one_kind_and_one_signature(
+    first: list[str], others: list[tuple[int, str, int]], tool: str
+) -> None:
+    second = list(first)
+    for place, line, digit in others:
+        second.insert(place, line.replace("3", f"{digit}"))
+    read = []
+    for text in ("\n".join(first), "\n".join(second)):
+        read.append((kind_of(text, tool=tool), template_of(text), deciding(text, SHORT)))
+    if read[0][2] and read[0][2] == read[1][2]:
+        assert read[0] == read[1]
+
+
+def test_what_differs_in_lines_that_say_nothing_is_the_same_text() -> None:
+    def text(number: int) -> str:
+        return (
+            f"Error: no such table\n  started at {number}\n  ran for {number} ms\n  file {number}.log holds more\n" * 2
+        )
+
+    for number in (1, 2):
+        kind_of(text(number))
+    assert deciding(text(1), SHORT) == deciding(text(2), SHORT) == "\n".join(["Error: no such table"] * 2)
+    assert not deciding(text(1), 10_000)

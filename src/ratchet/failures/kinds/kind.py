@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from ratchet.failures import programs
-from ratchet.failures.excerpt import carried
+from ratchet.failures.excerpt import LONG, SHORT, carried
 from ratchet.failures.expressions import compiled
 from ratchet.failures.kinds.codes import exit_said, names_said, status_said
 from ratchet.failures.kinds.families import family_of, gist_of
@@ -43,8 +43,6 @@ _PASSING = (
     "could not obtain lock",
     "serialization failure",
 )
-_LONG = 400  # characters from which only the lines that carry the error decide; in a shorter text those that say so
-_SHORT = 120  # ... which are not looked for in a line or two
 _LIMIT = 2_000
 _MEMO = 512  # such lines remembered: at most 1 MB
 _HEAD = 200  # characters within which a tool output names its exit code
@@ -112,9 +110,9 @@ def decided(
     head = text[:_HEAD]
     if not exit_code and ("xit" in head or "eturned" in head or "XIT" in head):
         exit_code = exit_said(words_of(head))
-    if len(text) > _LONG or (len(text) > _SHORT and not exit_code):
+    if len(text) > LONG or (len(text) > SHORT and not exit_code):
         lines, chosen = carried(text, _LIMIT)
-        if chosen or len(text) > _LONG:
+        if chosen or len(text) > LONG:
             text = lines
     if tool and not programs.is_shell(tool):
         text = _without_payload(text)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeAlias
 
+from ratchet.failures.excerpt import LONG, SHORT, deciding
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
@@ -68,7 +68,8 @@ def ingest(store: Store, rows: Sequence[Row], *, now: float | None = None) -> In
 
 def _not_forgotten(store: Store, rows: list[Row], now: float) -> list[Row]:
     """Without outcomes from before what is kept: they may have been counted, and forgotten, already."""
-    if all(float(row["started_at"]) >= now - _LEAST_KEPT_S for row in rows):  # type: ignore[arg-type]
+    least = now - _LEAST_KEPT_S
+    if all(row["started_at"] >= least for row in rows):  # type: ignore[operator]
         return rows
     before = (store.get("meta", "retention") or {}).get("before")
     if not isinstance(before, float):
@@ -119,17 +120,23 @@ def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
     return {"message": "", "kind": kind, "template": template, "signature": sign(kind, template)}
 
 
-@lru_cache(maxsize=_MEMO)
 def _read(
     message: str, kind: str, classes: tuple[str, ...], code: str, status: int | None, exit_code: int | None, tool: str
 ) -> tuple[str, str, str]:
-    if not kind:
-        kind = kind_of(message, exception=classes, code=code, status=status, exit_code=exit_code, tool=tool)
-    template = template_of(message)
-    return kind, template, _signature(kind, template)
+    said = deciding(message, LONG if exit_code else SHORT)
+    known = (said or message, not said, kind, classes, code, status, exit_code, tool)
+    found = _memo.get(known)
+    if found is None:
+        if len(_memo) >= _MEMO:
+            _memo.clear()
+        if not kind:
+            kind = kind_of(message, exception=classes, code=code, status=status, exit_code=exit_code, tool=tool)
+        template = template_of(message)
+        found = _memo[known] = kind, template, sign(kind, template)
+    return found
 
 
-_signature = lru_cache(maxsize=_MEMO)(sign)
+_memo: dict[tuple[object, ...], tuple[str, str, str]] = {}
 
 
 def uncount(store: Store, rows: Iterable[Row]) -> None:
@@ -248,7 +255,7 @@ class _Counts:
         self._tallies = dict(sorted(self._tallies.items()))
         tallies, sightings = _rows(self._tallies.items(), _TALLY), _rows(sorted(self._sightings.items()), _SIGHTING)
         keep_recent(store, self._ran)  # first what reads: what is only added may then travel together
-        add_sums(store, tallies, sightings)
+        add_sums(store, tallies, [place for place in self._sightings if place[0]])
         store.add("tallies", tallies)
         store.add("kind_tallies", self._of_kinds())
         store.add("sightings", sightings)

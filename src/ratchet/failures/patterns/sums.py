@@ -3,8 +3,9 @@ reads a row of each. Agent "" stands for all agents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet.records import Json, Row, number_in, text_in, whole_in
 
@@ -15,10 +16,14 @@ ALL = ""
 """The agent under which the sums of all agents stand."""
 
 
-def add_sums(store: Store, tallies: Iterable[Row], sightings: Sequence[Row]) -> None:
+Met: TypeAlias = "Collection[tuple[str, str, str]]"
+"""(signature, session, agent) of each sighting."""
+
+
+def add_sums(store: Store, tallies: Iterable[Row], met: Met) -> None:
     """Add what a batch adds to tallies and sightings. Call it in its transaction, before the sightings are added."""
     sums = _summed(tallies)
-    for agent, signature, count in _newly_met(store, sightings):
+    for agent, signature, count in _newly_met(store, met):
         _at(sums, agent, signature)["sessions"] = count
     store.add("signature_sums", list(sums.values()))
 
@@ -58,8 +63,16 @@ def _summed(tallies: Iterable[Row]) -> dict[tuple[str, str], Row]:
         for agent in (own, ALL):
             held = found.get((agent, signature))
             if held is None:
-                held = found[agent, signature] = {"agent": agent, "signature": signature}
-                held.update((name, row[name]) for name in _SUMMED)
+                found[agent, signature] = {
+                    "agent": agent,
+                    "signature": signature,
+                    "n": row["n"],
+                    "tokens": row["tokens"],
+                    "sessions": None,
+                    "duration_s": row["duration_s"],
+                    "min_at": row["min_at"],
+                    "max_at": row["max_at"],
+                }
                 continue
             held["n"] += row["n"]  # type: ignore[operator]
             held["tokens"] += row["tokens"]  # type: ignore[operator]
@@ -71,28 +84,18 @@ def _summed(tallies: Iterable[Row]) -> dict[tuple[str, str], Row]:
     return found
 
 
-_SUMMED = ("n", "tokens", "duration_s", "min_at", "max_at")
-
-
-def _newly_met(store: Store, sightings: Sequence[Row]) -> Iterable[tuple[str, str, int]]:
+def _newly_met(store: Store, met: Met) -> Iterable[tuple[str, str, int]]:
     """(agent, signature, in how many sessions it was not met before)."""
-    met = [row for row in sightings if row["signature"]]
     if not met:
         return
     asked: Mapping[str, tuple[str, Json]] = {
-        name: ("in", [*dict.fromkeys(text_in(row, name) for row in met)]) for name in ("signature", "session")
+        name: ("in", [*dict.fromkeys(place[at] for place in met)]) for at, name in enumerate(("signature", "session"))
     }
-    known = store.sum_by("sightings", ("signature", "session", "agent"), (), asked)
-    for of_agent in (True, False):
-        held, new = _places(known, of_agent), _places(met, of_agent)
-        counted: dict[tuple[str, str], int] = {}
-        for agent, signature, _ in new - held:
-            counted[agent, signature] = counted.get((agent, signature), 0) + 1
-        for (agent, signature), count in counted.items():
-            yield agent, signature, count
-
-
-def _places(rows: Iterable[Row], of_agent: bool) -> set[tuple[str, str, str]]:
-    return {
-        (text_in(row, "agent") if of_agent else ALL, text_in(row, "signature"), text_in(row, "session")) for row in rows
-    }
+    rows = store.sum_by("sightings", ("signature", "session", "agent"), (), asked)
+    known = {(str(row["signature"]), str(row["session"]), str(row["agent"])) for row in rows}
+    new = {*met} - known
+    anywhere = {place[:2] for place in new} - {place[:2] for place in known}
+    for (signature, agent), count in Counter([(signature, agent) for signature, _, agent in new]).items():
+        yield agent, signature, count
+    for signature, count in Counter([signature for signature, _ in anywhere]).items():
+        yield ALL, signature, count
