@@ -3,6 +3,7 @@ asked nothing for a single job, which cost the driver more CPU than all else tha
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from ratchet import files
 from ratchet.errors import BackendError
 from ratchet.evolving.cluster import working
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 TRIES = 20
 """Deaths of workers that one evaluation may see before it is thought to be their cause."""
+_FOLDER = "ratchet-jobs-"  # short: a socket's path has 107 characters
 _BACKLOG = 64  # workers that connect at once
 
 
@@ -49,7 +52,8 @@ class JobQueue:
 
     def __init__(self, dumps: Callable[[object], bytes]) -> None:
         self._dumps = dumps
-        self._folder = Path(tempfile.mkdtemp(prefix="ratchet-jobs-"))  # short: a socket's path has 107 characters
+        _sweep()
+        self._folder, self._living = _own_folder()
         self.place, self.key = str(self._folder / "socket"), secrets.token_bytes(32)
         self._listener = Listener(self.place, "AF_UNIX", backlog=_BACKLOG, authkey=self.key)
         self._waiting: SimpleQueue[_PulledJob | None] = SimpleQueue()
@@ -68,6 +72,7 @@ class JobQueue:
         """Take and give no more: workers that wait are dismissed, and what waits is broken."""
         with self._ending:
             self._gone = why
+            living, self._living = self._living, -1
             while (sent := self._next()) is not None:
                 sent.future.set_exception(BrokenExecutor(why))
             self._waiting.put(None)
@@ -75,6 +80,8 @@ class JobQueue:
             Client(self.place, "AF_UNIX", authkey=self.key).close()
         self._listener.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+        if living >= 0:  # else it has ended before
+            os.close(living)
 
     def _next(self) -> _PulledJob | None:
         try:
@@ -116,6 +123,29 @@ class JobQueue:
             sent.future.set_exception(BackendError(f"{sent.deaths} workers died of it"))
         else:
             self._queue(sent)
+
+
+def _sweep() -> None:
+    """Remove the folders of this user's processes that were killed before they could."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):  # gone meanwhile, another user's, or no folder
+            held = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(held).st_uid == os.getuid() and files.lock(held):
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(held)
+
+
+def _own_folder() -> tuple[Path, int]:
+    """Make a folder, locked by the descriptor for as long as this process lives."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+        with suppress(FileNotFoundError):
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            if files.lock(held) is not False and folder.exists():
+                return folder, held
+            os.close(held)  # another process swept it away before it was locked
 
 
 def _end(future: Future[Evaluation | Lacking], answer: bytes) -> None:
