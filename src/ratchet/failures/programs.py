@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +20,6 @@ SHELL_TOOLS = _names(
 )
 
 
-@lru_cache(maxsize=256)
 def is_shell(tool: str) -> bool:
     """Tell whether a tool runs commands, however its name is written, under whatever server."""
     name = tool.rsplit("__", 1)[-1].lower()
