@@ -169,6 +169,14 @@ def test_a_key_of_several_columns_is_one_key(store: Store) -> None:
 # -- find ----------------------------------------------------------------------------------------------------------
 
 
+def test_a_list_of_texts_may_hold_any(store: Store) -> None:
+    odd = ["", "a\x1fb", "a", "b", "x,y", '"', "{}", "NULL"]
+    store.add("activity", [{"agent": name, "hour": 1, "calls": 1} for name in odd])
+    for asked in (odd, ["a\x1fb"], [""], ["", "a"], ["a", "b"], ["a", "a", "zz"]):
+        found = store.find("activity", {"agent": ("in", [*asked])}).rows
+        assert {str(row["agent"]) for row in found} == {*asked} - {"zz"}
+
+
 def test_conditions_narrow(store: Store) -> None:
     store.insert_new("outcomes", [ran(n, agent="ab"[n % 2], ok=n < 4, session="s" if n == 2 else "") for n in range(6)])
     assert ids(store.find("outcomes", {"agent": "a"}, order=["started_at"]).rows) == ["o0", "o2", "o4"]
