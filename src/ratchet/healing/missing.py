@@ -15,7 +15,7 @@ from ratchet.healing.judges.protection import is_test
 from ratchet.healing.models.quoting import on_a_line
 from ratchet.healing.testruns import reading, table_at, toml_of
 from ratchet.sandbox.beneath import plain_content
-from ratchet.sandbox.environments import SETTINGS, VENV_NAMES
+from ratchet.sandbox.environments import SETTINGS, VENV_NAMES, environments
 
 _MODULE = re.compile(r"No module named '?([A-Za-z_]\w*)")
 _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.MULTILINE)
@@ -108,13 +108,15 @@ def _holds_anything(folder: Path) -> bool:
 
 
 def _told(what: str, wanted: Iterable[tuple[str, ...]], project: Path) -> str:
-    venv = next((name for name in VENV_NAMES if (project / name / SETTINGS).is_file()), "")
+    found = environments(project)
+    venv = found.venv.name if found.venv else ""
     by_uv = bool(which("uv")) if not venv else b"uv =" in plain_content(project / venv / SETTINGS, _SETTINGS_BYTES)
     # A new environment lacks the project itself, and what runs its tests.
     words = dict.fromkeys([*((("-e", "."), ("pytest",)) if not venv else ()), *wanted])
     how = f"uv pip install --python {venv or '.venv'}" if by_uv else f"{venv or '.venv'}/bin/python -m pip install"
-    made = "" if venv else "uv venv && " if by_uv else "python3 -m venv .venv && "
-    where = venv or "the Python that runs the check"
+    anew = "--clear .venv" if found.unused else ".venv"
+    made = "" if venv else f"uv venv {anew} && " if by_uv else f"python3 -m venv {anew} && "
+    where = venv or f"the Python that runs the check{''.join(f' ({each})' for each in found.unused)}"
     return f"dependency_missing: {what}, not installed in {where}; {made}{how} {' '.join(map(shlex.join, words))}"
 
 

@@ -67,8 +67,8 @@ def test_what_the_project_holds_or_misspells_is_a_fault_of_the_program(project: 
 
 def test_a_plugin_is_named_as_the_project_asks_for_it_rather_than_guessed(project: Path) -> None:
     held = project / ".venv" / "lib" / "python3" / "site-packages" / "pytest_cov-5.0.dist-info"
+    venv(project)
     held.mkdir(parents=True)
-    (project / ".venv" / "pyvenv.cfg").write_text("")
     asked = '[dependency-groups]\ntest = ["pytest", "pytest-cov", "pytest-xdist>=3"]\n'
     (project / "pyproject.toml").write_text(f'[project]\nname = "shop"\n\n{asked}')
     told = missing(said("pytest: error: unrecognized arguments: --numprocesses=auto"), project)
@@ -87,9 +87,22 @@ def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
     assert missing(failed, project) == ""
 
 
-def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
-    (project / ".venv").mkdir()
+def venv(project: Path) -> None:
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "bin" / "python").symlink_to(os.path.realpath("/usr/bin/python3"))
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+
+
+def test_an_environment_that_cannot_be_used_is_no_place_to_install_into(project: Path) -> None:
+    venv(project)
+    (project / "other.cfg").hardlink_to(project / ".venv" / "pyvenv.cfg")
+    told = missing(said("No module named 'six'"), project)
+    assert "not installed in the Python that runs the check (.venv is not used: " in told
+    assert "venv --clear .venv && " in told and told.endswith(" -e . pytest six"), told
+
+
+def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:
+    venv(project)
     assert missing(said("No module named 'six'"), project).endswith(".venv/bin/python -m pip install six")
     (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\nuv = 0.4.0\n")
     assert missing(said("No module named 'six'"), project).endswith("uv pip install --python .venv six")
