@@ -122,6 +122,8 @@ def test_windows_line_ends_and_a_declared_encoding_survive() -> None:
         ("def f(a):\n    if a.n:\n        a = a.n\n", "def f(a):\n    while a.n:\n        a = a.n\n"),
         ("def f(a):\n    b = [0] * 10\n    return b[a // 3]\n",
          "def f(a):\n    b = [0] * 10\n    return b[a // 3 % 10]\n"),
+        ("def f(a):\n    if 3 < a[0] < 20:\n        return f(a[0] % 10)\n",
+         "def f(a):\n    if 3 < a[0] % 100 < 20:\n        return f(a[0] % 10)\n"),
         ("def f(s, a):\n    return s.slots[s.at + a] or len(s.slots)\n",
          "def f(s, a):\n    return s.slots[(s.at + a) % len(s.slots)] or len(s.slots)\n"),
         ("def f(a):\n    m, n = 0, 1\n", "def f(a):\n    m, n = 0, float('inf')\n"),

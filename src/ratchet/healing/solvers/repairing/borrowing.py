@@ -119,14 +119,20 @@ def _predicates(p: Program, node: ast.expr) -> Iterator[tuple[str, float]]:
         each for each in read if isinstance(each, ast.Name | ast.Attribute | ast.Subscript) and not is_called(p, each)
     )
     texts = [*dict.fromkeys(map(p.seg, held))][:_MOST_NAMES]
+    for call, weight in predicates(p, node):
+        func = p.seg(call.func)
+        yield from ((f"{func}({text})", weight) for text in texts if text != p.seg(call.args[0]))
+
+
+def predicates(p: Program, node: ast.AST) -> Iterator[tuple[ast.Call, float]]:
+    """Questions of one value that are asked elsewhere and can be asked here, once each, with the weights."""
     calls = [each for each, _ in asked(p) if isinstance(each, ast.Call) and len(each.args) == 1 and not each.keywords]
     names, seen = _names(p, p.function(node)), set[str]()
     for each in calls:
         func = p.seg(each.func)
         if func not in seen and names.issuperset(_read(each.func)):
             seen.add(func)
-            weight = _nearness(p, each, node)
-            yield from ((f"{func}({text})", weight) for text in texts if text != p.seg(each.args[0]))
+            yield each, _nearness(p, each, node)
 
 
 @functools.lru_cache(_FILES)

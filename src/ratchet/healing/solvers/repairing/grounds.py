@@ -15,7 +15,7 @@ DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacemen
 # that, is to be answered as before.
 CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "guarding",
                    "leaving", "setting", "otherwise", "joined", "borrowed", "fallback", "element", "foreign",
-                   "attempted"})  # fmt: skip
+                   "attempted", "exempted"})  # fmt: skip
 APART = CASES.union(DOUBTFUL, ("constant", "initial"))
 _WHOLE = frozenset({"rewriting", "guarding"})  # of a patch that no search made: its lines are one thought
 FEW_INPUTS = 20

@@ -93,9 +93,8 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
     asked = p.expected
     if not isinstance(function, FUNCTIONS):
         return
-    ends = [f"raise {kind}({message!r})" for kind, message in _raised(p)]
     values = [value for value in asked.values if len(value) <= _SHORT]
-    ends += [f"return {value}" for value in values]
+    ends = [f"return {value}" for value in values]
     # The answer to a test's one question is no rule: it is the answer to nothing at all, and to no other input.
     single = {f"return {value}" for value in values if not _is_usual(p, value)}
     entry = node is _first(function)
@@ -109,10 +108,11 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
         nothing = (f"not {name}", f"{name} is None")
         for condition, weight in _conditions(name, types):
             apart = {f"return {name}", *(() if condition in nothing else single)}
-            yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in ends if end not in apart)
+            here = [*_raised(p, name), *(end for end in ends if end not in apart)]
+            yield from ((f"if {condition}:\n    {end}", weight * heavy) for end in here)
     for call in _own_calls(p, function):
-        yield from ((f"if not {call}:\n    {end}", heavy) for end in ends if not end.startswith("raise"))
-    yield from ((end, 0.2) for end in ends if end.startswith("raise") and not entry)
+        yield from ((f"if not {call}:\n    {end}", heavy) for end in ends)
+    yield from ((end, 0.2) for end in _raised(p, "value") if not entry)
 
 
 def _is_usual(p: Program, value: str) -> bool:
@@ -122,14 +122,10 @@ def _is_usual(p: Program, value: str) -> bool:
     return not held or held in (True, -1) or any(isinstance(n, ast.Constant) and n.value == held for n in p.nodes)
 
 
-def _raised(p: Program) -> list[tuple[str, str]]:
-    """Exceptions that tests wait for and this file can name, with a message: the test's, else one that says little."""
-    found = []
-    for kind, message in p.expected.raised:
-        name = kind.rpartition(".")[2]
-        if name.isidentifier():
-            found.append((name, message or "invalid value"))
-    return found
+def _raised(p: Program, name: str) -> list[str]:
+    """Raise what tests wait for and this file can name: with their message, else one that says what is wrong."""
+    kinds = ((kind.rpartition(".")[2], message) for kind, message in p.expected.raised)
+    return [f"raise {kind}({message or f'invalid {name}'!r})" for kind, message in kinds if kind.isidentifier()]
 
 
 def _conditions(name: str, types: set[str]) -> Iterator[tuple[str, float]]:

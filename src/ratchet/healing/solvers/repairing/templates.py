@@ -55,6 +55,7 @@ FAMILIES: Mapping[str, Family] = {
     "handed": Family(borrowing.handed, "an argument that other calls are given"),
     "conditional": Family(widening.conditional, "a statement that is right only in some cases"),
     "element": Family(widening.element, "a type or value that is not counted in"),
+    "exempted": Family(widening.exempted, "an element that is not like the others"),
     "trimmed": Family(widening.trimmed, "a text that is not cleaned first"),
     "own": Family(widening.own, "a class that derived ones cannot take the place of"),
     "foreign": Family(widening.foreign, "an operand of another class"),

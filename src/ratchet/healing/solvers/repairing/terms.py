@@ -11,7 +11,7 @@ from .program import FUNCTIONS, Program
 
 _NUMBERS = frozenset({"int", "float"})
 _LONGEST = 40  # characters of an expression that is used as part of another
-_MOST = 12
+_MOST, _MOST_NUMBERS = 12, 5
 _RARE = 0.01  # a family of few edits would come first: this puts it behind the likely ones
 _COMBINED = (("{0} * {1}", 1.0), ("{0} + {1}", 0.5), ("{0} - {1}", 0.5), ("{0} / {1}", 0.2))
 
@@ -186,14 +186,20 @@ def _is_function(p: Program, node: ast.Name) -> bool:
 
 
 def _numbers(p: Program, node: ast.AST) -> list[str]:
-    """Numbers above one that the function, or the top of the file, uses."""
+    """Numbers above one that the function, or the top of the file, uses: first those that it divides by, each with its
+    square, since units are told in steps of one size (the tens and the hundreds, minutes and hours)."""
     scope = p.function(node)
-    found: dict[str, None] = {}
+    dividing: dict[str, None] = {}
+    others: dict[str, None] = {}
     for each in p.nodes:
-        number = isinstance(each, ast.Constant) and type(each.value) is int and each.value > 1
-        if number and p.function(each) in (scope, None):
-            found[p.seg(each)] = None
-    return list(found)[:4]
+        if not isinstance(each, ast.Constant) or type(each.value) is not int or each.value < 2:
+            continue
+        if p.function(each) in (scope, None):
+            around = p.parents.get(each)
+            if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mod | ast.FloorDiv) and around.right is each:
+                dividing |= {p.seg(each): None, str(each.value**2): None}
+            others[p.seg(each)] = None
+    return list(dividing | others)[:_MOST_NUMBERS]
 
 
 def _parts(p: Program, node: ast.AST, kinds: tuple[type[ast.expr], ...] = (ast.Call, ast.Subscript)) -> list[str]:

@@ -7,7 +7,7 @@ import builtins
 import operator
 from collections.abc import Iterator
 
-from .borrowing import asked, read_here
+from .borrowing import asked, predicates, read_here
 from .conditions import Piece
 from .places import in_place, is_called, is_value, types_at
 from .program import FUNCTIONS, Program
@@ -49,6 +49,25 @@ def foreign(p: Program, node: ast.AST) -> Iterator[Piece]:
             for answer in ("NotImplemented", "False"):
                 head = f"{indent}if not isinstance({given[1]}, {kind}):{p.newline}"
                 yield at, at, f"{head}{indent}    return {answer}{p.newline}", 1.0
+
+
+def exempted(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """An element of a comprehension that is not like the others: it is left out, or as it is."""
+    if not isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp) or p.function(node) is None:
+        return
+    loop, element = node.generators[-1], node.elt
+    if not isinstance(loop.target, ast.Name) or isinstance(element, ast.IfExp | ast.Lambda | ast.NamedExpr):
+        return
+    name = loop.target.id
+    questions = ((f"{p.seg(call.func)}({name})", weight) for call, weight in predicates(p, node))
+    for ask, weight in [(name, 1.0), (f"{name} is not None", 1.0), *questions]:
+        for condition in (ask, f"not {ask}"):
+            if not loop.ifs:
+                end = p.span(loop.iter)[1]
+                yield end, end, f" if {condition}", weight
+            if not isinstance(element, ast.Name):
+                end = p.span(element)[1]
+                yield end, end, f" if {condition} else {name}", weight
 
 
 def trimmed(p: Program, node: ast.AST) -> Iterator[Piece]:
