@@ -59,6 +59,26 @@ def test_what_the_file_holds_elsewhere_is_one_edit_away(beside: str, wrong: str,
     assert f"{HEAD}{beside}\n\n{right}" in texts_of(program)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("def f(s):\n    s['a'] = 0\n", "def f(s):\n    s['a'] = 0\n    s['new'] = 0\n"),
+        ("T = {\n    'a': 1,\n}\n", "T = {\n    'a': 1, 'new': 1,\n}\n"),
+        ("T = ['a', 'b']\n", "T = ['a', 'b', 'new']\n"),
+        ("R = r'(OLD|BAD)\\b'\n", "R = r'(OLD|BAD|NEW)\\b'\n"),
+        ("def f(k):\n    k['a'] = True\n", "def f(k):\n    k.setdefault('a', True)\n"),
+        ("def f(x):\n    return isinstance(x, (T.A, T.C))\n", "def f(x):\n    return isinstance(x, (T.A, T.C, T.K))\n"),
+        ("def g(x, deep=0):\n    return x\n\n\ndef f(x, deep):\n    return g(\n        x,\n    )\n",
+         "def g(x, deep=0):\n    return x\n\n\ndef f(x, deep):\n    return g(\n        x, deep=deep,\n    )\n"),
+    ],
+)  # fmt: skip
+def test_one_more_beside_those_that_are_there_is_one_edit_away(wrong: str, right: str) -> None:
+    program = Program("p.py", f"{HEAD}{wrong}".encode())
+    program.expected = replace(program.expected, given=("'new'",))
+    program.types = {"f": {"x": ["K"]}}
+    assert f"{HEAD}{right}" in texts_of(program)
+
+
 def test_what_it_takes_over_is_python() -> None:
     head = f"{HEAD}def g(s, o):\n{CASE.format('o')}    return s.n or o.m[0]\n\n\n"
     text = f"{head}def f(s, x, o):\n    y = x.n()\n    return y.k\n"

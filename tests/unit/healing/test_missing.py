@@ -98,7 +98,8 @@ def test_an_environment_that_cannot_be_used_is_no_place_to_install_into(project:
     (project / "other.cfg").hardlink_to(project / ".venv" / "pyvenv.cfg")
     told = missing(said("No module named 'six'"), project)
     assert "not installed in the Python that runs the check (.venv is not used: " in told
-    assert "venv --clear .venv && " in told and told.endswith(" -e . pytest six"), told
+    assert "venv --clear .venv && " in told, told
+    assert told.endswith(" -e . pytest six"), told
 
 
 def test_the_remedy_names_the_environment_that_is_there(project: Path) -> None:

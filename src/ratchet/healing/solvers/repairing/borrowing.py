@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from .conditions import Piece, as_part, conditions_of
 from .insertions import Line, placed
-from .places import in_place, is_called, is_value
+from .places import in_place, is_called, is_value, last_argument
 from .program import FUNCTIONS, Program
 
 _FILES = 64  # of which what they hold is kept
@@ -74,16 +74,16 @@ def called(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 def handed(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A keyword that is given elsewhere in a call of the same name."""
-    if not isinstance(node, ast.Call) or p.text[p.span(node)[1] - 2] in ",(\n":
+    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
         return
-    names, end = _names(p, p.function(node)), p.span(node)[1] - 1
+    names, (end, comma) = _names(p, p.function(node)), last_argument(p, node)
     given = {each.arg for each in node.keywords}
     seen: set[str] = set()
     for other, each in _keywords(p).get(_last(node.func), ()):
         text = p.seg(each)
         if each.arg not in given and text not in seen and names.issuperset(_read(each.value)):
             seen.add(text)
-            yield end, end, f", {text}", _nearness(p, other, node)
+            yield end, end, f"{comma}{text}", _nearness(p, other, node)
 
 
 def _borrowed(p: Program, node: ast.stmt) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .conditions import Piece
 from .insertions import Line, placed
+from .places import last_argument
 from .program import FUNCTIONS, Program
 
 _READ = ast.Load()
@@ -19,10 +20,7 @@ def passing_on(p: Program, node: ast.AST) -> Iterator[Piece]:
         return
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     held = p.locals_of(node)
-    end = p.span(node)[1] - 1
-    comma = ", " if node.args or node.keywords else ""
-    if p.text[max(0, end - 80) : end].rstrip().endswith(","):
-        return
+    end, comma = last_argument(p, node)
     for callee in p.named.get(name, ()):
         taken = [each.arg for each in [*callee.args.posonlyargs, *callee.args.args, *callee.args.kwonlyargs]]
         method = bool(taken) and taken[0] in ("self", "cls")

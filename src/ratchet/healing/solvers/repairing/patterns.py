@@ -29,7 +29,9 @@ def pattern_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
     if first is None:
         return
     last = len(source) - len(first[0].lstrip("rRbBuUfF"))
-    for at, to, text, weight in (*_pieces(source, first.end(), last), *_letters(p, source, first.end(), last)):
+    for at, to, text, weight in (
+        *_pieces(source, first.end(), last), *_letters(p, source, first.end(), last), *_words(p, source, last),
+    ):  # fmt: skip
         yield start + at, start + to, text, weight
 
 
@@ -85,6 +87,17 @@ def _letters(p: Program, source: str, first: int, last: int) -> Iterator[Piece]:
                 yield found.end() - 1, found.end() - 1, letter, 1.0
             else:
                 yield found.start(), found.end(), f"[{found[0]}{letter}]", 0.7
+
+
+def _words(p: Program, source: str, last: int) -> Iterator[Piece]:
+    """One more word among several: one of those in the failing test, in the letters of the others."""
+    texts = [*(str(ast.literal_eval(each)) for each in p.expected.given), *p.expected.texts]
+    words = dict.fromkeys(word for text in texts for word in re.findall(r"[^\W\d_]{2,}", text))
+    for found in re.finditer(r"\((?:\?:)?([^\W\d]+(?:\|[^\W\d]+)+)\)", source[:last]):
+        held = found[1]
+        fitting = [word.upper() if held.isupper() else word for word in words]
+        new = [word for word in dict.fromkeys(fitting) if word not in held.split("|")]
+        yield from ((found.end(1), found.end(1), f"|{word}", 1.0) for word in new[:_MOST])
 
 
 def _is_class(source: str) -> bool:

@@ -49,6 +49,12 @@ def is_called(p: Program, node: ast.AST) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
+def last_argument(p: Program, node: ast.Call) -> tuple[int, str]:
+    """Where one more argument of a call is written, and what comes before it: a comma after it may stay."""
+    given = [p.span(each)[1] for each in (*node.args, *node.keywords)]
+    return (max(given), ", ") if given else (p.span(node)[1] - 1, "")
+
+
 def is_docstring(p: Program, node: ast.AST) -> bool:
     return isinstance(p.parents.get(node), ast.Expr | ast.FormattedValue | ast.JoinedStr)
 

@@ -94,6 +94,14 @@ def form(p: Program, node: ast.AST) -> Iterator[Piece]:
         yield from ((start, end, f" {mark} ", 1.0) for mark in ("+=", "-=", "*=", "|="))
 
 
+def overwriting(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A value that was given, and is not to be replaced: `x.setdefault(k, v)` for `x[k] = v`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if isinstance(node, ast.Assign) and isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+        key = p.seg(target.slice)
+        yield *p.span(node), f"{p.wrapped(target.value)}.setdefault({key}, {p.seg(node.value)})", 1.0
+
+
 def yielding(p: Program, node: ast.AST) -> Iterator[Piece]:
     """`yield from` for `yield` or a mere call, `yield` for `return`."""
     if isinstance(node, ast.Yield) and node.value is not None:

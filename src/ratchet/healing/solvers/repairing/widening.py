@@ -23,7 +23,9 @@ def element(p: Program, node: ast.AST) -> Iterator[Piece]:
     if isinstance(node, ast.Call) and p.seg(node.func) == "isinstance" and len(node.args) == 2:
         one, kinds = node.args
         held = p.types_of(one, one.id) if isinstance(one, ast.Name) else []
+        beside = {p.seg(each.value) for each in ast.walk(kinds) if isinstance(each, ast.Attribute)}
         known = [kind for kind in held if hasattr(builtins, kind) or kind in p.callables()]
+        known += [f"{module}.{kind}" for kind in held if kind not in known for module in sorted(beside)]
         yield from _more(p, kinds, known)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
         yield from _more(p, node.comparators[0], _alike(p, node.comparators[0]))
