@@ -11,8 +11,8 @@ from __future__ import annotations
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import named
 from ratchet.failures.redaction.drawn import is_drawn
+from ratchet.failures.redaction.literals import Literals
 from ratchet.failures.redaction.providers import hide_provided
-from ratchet.failures.redaction.vocabulary import Vocabulary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -440,7 +440,7 @@ _COMMANDS = {
 }
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
-LITERALS = Vocabulary(
+LITERALS = Literals(
     (*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *named.NEEDLES, *named.ASSIGNED)
 )
 """What `hide_known` and `named.may_hold` ask of a text."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
+from ratchet.failures.redaction.literals import LONGEST, MOST
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
-from ratchet.failures.redaction.vocabulary import LONGEST, MOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

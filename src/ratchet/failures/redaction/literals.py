@@ -21,7 +21,7 @@ LONGEST = 100
 """Characters of a word that is remembered; a longer one is encoded data, which does not come again."""
 
 
-class Vocabulary:
+class Literals:
     """Literals, in lower case, that are looked for in texts."""
 
     __slots__ = ("_by_piece", "_held", "_plain", "_signs")

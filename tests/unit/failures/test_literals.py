@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.failures.redaction import providers, vocabulary
+from ratchet.failures.redaction import literals, providers
+from ratchet.failures.redaction.literals import Literals
 from ratchet.failures.redaction.named import lowered
 from ratchet.failures.redaction.text import redact
-from ratchet.failures.redaction.vocabulary import Vocabulary
 
 LITERALS = ("key", "keys", " -p", "login ", "net user ", "| passwd ", "@", "$", "://", "пароль")
 _PIECES = st.sampled_from([*LITERALS, *(each.strip() for each in LITERALS), "a", "-", "KEY", " ", "\n", "\t", "\u00a0"])
 _TEXTS = st.lists(_PIECES, max_size=12).map("".join)
 
 
-def standing(known: Vocabulary, text: str) -> set[str]:
+def standing(known: Literals, text: str) -> set[str]:
     return known.found(set(text.split()), lowered(text))
 
 
 @given(texts=st.lists(_TEXTS, max_size=6))
 def test_the_literals_found_are_those_that_stand_in_a_text_whatever_was_met_before(texts: list[str]) -> None:
-    known = Vocabulary(LITERALS)
+    known = Literals(LITERALS)
     for text in texts:
         assert standing(known, text) == {each for each in LITERALS if each in lowered(text)}
 
 
 def test_words_that_were_forgotten_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "MOST", 3)
-    known = Vocabulary(LITERALS)
+    monkeypatch.setattr(literals, "MOST", 3)
+    known = Literals(LITERALS)
     for number in range(20):
         assert standing(known, f"word{number} key{number} monkey") == {"key"}
 
