@@ -16,10 +16,10 @@ from ratchet.store import rows as codec
 from ratchet.store import sql
 from ratchet.store.declaring import Column, Table
 from ratchet.store.postgres_values import SAFE_CHARS, indexed
-from ratchet.store.sql import POSTGRES, UNIT
+from ratchet.store.sql import POSTGRES
 
-NULL = "\x1e"
-"""ASCII's separator of records: no value."""
+UNIT, NULL = "\x1f", "\x1e"
+"""ASCII's separators of units and of records."""
 ARRAYS = {"text": "text[]", "int": "bigint[]", "real": "double precision[]", "bool": "smallint[]"}
 _SAFE_INT = 2**62
 _TYPES: dict[str, set[type]] = {"text": {str}, "int": {int}, "real": {float, int}, "bool": {bool}}

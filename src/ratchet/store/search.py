@@ -7,13 +7,12 @@ both in step.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
 from ratchet.store.rows import read_names
-from ratchet.store.sql import conditions
+from ratchet.store.sql import SQLITE, conditions
 
 if TYPE_CHECKING:
     from ratchet.ports import Where
@@ -130,7 +129,7 @@ def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:
     """Count the rows that have each term; "" stands for those that have any."""
     return (
         f'SELECT term, n FROM "{spread_of(table)}" WHERE term IN (SELECT value FROM json_each(?))',
-        [json.dumps(list(terms))],
+        [SQLITE.listed(list(terms))],
     )
 
 
