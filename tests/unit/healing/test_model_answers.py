@@ -12,6 +12,7 @@ from ratchet.errors import UsageError
 from ratchet.healing.models.answers import Malformed, schema_of, value_of
 from ratchet.healing.models.names import ModelName, chain_of
 from ratchet.healing.models.prices import Usage, own_prices, pricing_of
+from ratchet.healing.solvers.definitions import with_definitions
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, in_fences, path_of
 from ratchet.healing.solvers.prompting import EditProposal
 
@@ -208,3 +209,53 @@ def test_what_nobody_knows_the_price_of_has_none() -> None:
 def test_a_price_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="model_prices"):
         own_prices(text)
+
+
+PILE = '''"""A pile."""
+
+from __future__ import annotations
+
+
+class Pile:
+    def __init__(self):
+        self.items = []
+
+    @property
+    def top(self):
+        return self.items[0]
+
+
+def made():
+    return Pile()
+'''
+
+
+@pytest.mark.parametrize(
+    ("answer", "old", "new"),
+    [
+        ("def top(self):\n    return self.items[-1]\n", "[0]", "[-1]"),
+        ("class Pile:\n  @property\n  def top(self):\n    return 1\n", "self):\n        return self.items[0]",
+         "self):\n      return 1"),
+        ("def size(self):\n    return 1\n", "items[0]\n", "items[0]\n\n    def size(self):\n        return 1\n"),
+        ("def made():\n    return None\n\n\nassert made() is None\n", "return Pile()", "return None"),
+        ("def other():\n    return 2", "return Pile()\n", "return Pile()\n\n\ndef other():\n    return 2\n"),
+        ("from pile import Pile\nimport math\n\n\ndef other():\n    return math.pi", "", ""),
+        (PILE + "\nprint(made())\nassert made()\n", PILE, PILE + "\n"),
+        (PILE.replace("[0]", "[-1]"), "[0]", "[-1]"),
+        ("x = 1\n", PILE, "x = 1\n"),
+        ("def broken(", PILE, "def broken("),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_file_takes_its_place_in_it_and_nothing_else_is_lost(answer: str, old: str, new: str) -> None:
+    made = with_definitions(PILE, answer)
+    if old:
+        assert made == PILE.replace(old, new)
+    else:
+        assert made.startswith('"""A pile."""\n\nfrom __future__ import annotations\nimport math\n')
+        assert "from pile" not in made
+        compile(made, "pile.py", "exec")
+
+
+def test_a_script_keeps_the_calls_that_it_is_made_of() -> None:
+    script = "def greet():\n    print('hi')\n\n\ngreet()\n"
+    assert with_definitions(script, script + "greet()\n") == script + "greet()\n"

@@ -72,9 +72,13 @@ def checked(steps: Sequence[PlanStep]) -> list[tuple[int, PlanStep]]:
     return [(n, step) for n, step in enumerate(steps, 1) if step.check]
 
 
+NOW = "\n\nNow: "
+"""Between the words of a whole task and those of the step that is worked on."""
+
+
 def for_step(task: Task, step: PlanStep) -> Task:
     """The task as it is while one step is worked on: its check, and its words beside those of the whole."""
-    words = step.do if step.do == task.instruction else f"{task.instruction}\n\nNow: {step.do}".strip()
+    words = step.do if step.do == task.instruction else f"{task.instruction}{NOW}{step.do}".strip()
     return replace(task, check=step.check, instruction=words, steps=(), judge="")
 
 

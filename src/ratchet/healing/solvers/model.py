@@ -14,6 +14,7 @@ from ratchet.healing.judges.protection import may_change, objection
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.question import Model, ModelAnswer, Question
 from ratchet.healing.solvers import survey
+from ratchet.healing.solvers.definitions import with_definitions
 from ratchet.healing.solvers.edits import FileEdit, Misfit, changes_of, code_lines, in_fences, one_line_of
 from ratchet.healing.solvers.prompting import (
     ROOMS,
@@ -220,15 +221,24 @@ def _edited(job: SolveJob, answer: ModelAnswer[EditProposal], files: Sequence[Sh
         found = _Round(answer=answer, cause=said.cause, fix=said.fix, edits=said.edits)
     else:
         whole = {each.path: each.text for each in files if each.may_change and each.whole}
-        found = _Round(answer=answer, edits=in_fences(answer.text, whole))
+        found = _Round(answer=answer, edits=_whole_files(answer.text, whole))
     return _made(job, found, shown)
 
 
 def _rewritten(job: SolveJob, answer: ModelAnswer[str], meant: ShownFile) -> _Round:
     """An answer that is one whole file, in a fence or as it stands."""
     text = answer.value or ""
-    edits = in_fences(text, {meant.path: meant.text}, only=meant.path)
+    edits = _whole_files(text, {meant.path: meant.text}, only=meant.path)
     return _made(job, _Round(answer=answer, fix=f"rewrote {meant.path}", edits=edits), {meant.path: meant.text})
+
+
+def _whole_files(text: str, files: Mapping[str, str], only: str = "") -> tuple[FileEdit, ...]:
+    """The files between the fences of an answer; where it holds some definitions of a Python file, the others stay."""
+    edits = in_fences(text, files, only=only)
+    return tuple(
+        replace(each, new=with_definitions(files[each.file], each.new)) if each.file.endswith(".py") else each
+        for each in edits
+    )
 
 
 def _made(job: SolveJob, found: _Round, shown: Mapping[str, str]) -> _Round:

@@ -13,6 +13,7 @@ from ratchet.failures.redaction.text import cap, clean
 from ratchet.healing.episode import Attempt, Memo
 from ratchet.healing.job import SolveJob
 from ratchet.healing.models.quoting import output_excerpt, quoted
+from ratchet.healing.planning.steps import NOW
 from ratchet.healing.solvers.edits import FileEdit
 from ratchet.healing.solvers.survey import ShownFile
 from ratchet.lessons.fence import fence
@@ -155,7 +156,7 @@ def rewriting(job: SolveJob, file: ShownFile) -> str:
     writes down again what it was shown.
     """
     said = output_excerpt(job.failure.output, _REWRITING_OUTPUT)
-    asked = clean(job.task.instruction, _REWRITING_OUTPUT)
+    asked = _asked_now(job)
     wanted = f"Change {file.path}: {asked}" if asked else f"{file.path} has a mistake: correct it."
     return (
         f"{file.path}:\n{quoted(file.text)}\n\n{wanted}\nNow its check fails:\n"
@@ -174,10 +175,15 @@ def rewriting_line(job: SolveJob, file: ShownFile, at: int) -> str:
     around = lines[max(begin, at - _LINES_AROUND) : min(end, at + _LINES_AROUND)]
     said = error_lines(output_excerpt(job.failure.output, _REWRITING_OUTPUT), _REWRITING_OUTPUT)
     return (
-        f"{quoted(chr(10).join(around).rstrip())}\n\n{clean(job.task.instruction, _REWRITING_OUTPUT)}\n"
+        f"{quoted(chr(10).join(around).rstrip())}\n\n{_asked_now(job)}\n"
         f"Now its check fails:\n{said.rstrip().rpartition(chr(10))[2]}\n"
         f"What must the line `{lines[at].strip()}` be instead? Write the new line."
     )
+
+
+def _asked_now(job: SolveJob) -> str:
+    """The words of the step that is worked on, without those of the whole task: one thing at a time."""
+    return clean(job.task.instruction.rpartition(NOW)[2], _REWRITING_OUTPUT)
 
 
 def short_file(files: Sequence[ShownFile], named: Sequence[str]) -> ShownFile | None:
