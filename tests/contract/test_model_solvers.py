@@ -25,7 +25,7 @@ from ratchet.records import Json, Lesson
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.sandbox.bubblewrap import Bubblewrap
 from ratchet.sandbox.command import Command, Limits
-from ratchet.sandbox.workspace import LayeredWorkspace
+from ratchet.sandbox.workspace import START, LayeredWorkspace
 from ratchet.testing.model_server import ModelServer
 from ratchet.testing.purses import PlainPurse
 from ratchet.testing.wire import Reply
@@ -497,6 +497,57 @@ def test_auto_asks_the_dear_one_on_clean_files_once_the_cheap_one_has_nothing_mo
     assert dear.asked[0].hints == (found,)
     solver.solve(job_on(workspace))
     assert (len(cheap.asked), len(dear.asked)) == (1, 2)
+
+
+GUESS = Solved(status="proposed", standing="doubtful", candidates=3)
+OTHER = PROGRAM.replace("-", "*")
+
+
+@pytest.mark.parametrize(
+    ("written", "more", "by"),
+    [
+        ([FIXED], True, ["model"]),
+        ([OTHER, FIXED], True, ["model", "model"]),  # the first is shown what became of it
+        ([OTHER, OTHER], True, ["model", "repair"]),
+        ([OTHER], False, ["repair"]),  # nobody asks again
+        ([], True, ["repair"]),  # no model answers
+    ],
+)
+def test_a_guess_waits_until_the_model_has_read_the_words(
+    workspace: Workspace, written: list[str], more: bool, by: list[str]
+) -> None:
+    """What a search guesses passes the check by chance more often than not; it has not read what is wanted."""
+    cheap = Scripted("repair", GUESS, FIXED + "# a guess\n")
+    solver = auto.AutoSolver(cheap, _Answering([*written]))
+    found = []
+    for _ in by:
+        workspace.restore(START)
+        found.append(solver.solve(replace(job_on(workspace), more=more)))
+    assert [each.by for each in found] == by
+    assert (b"# a guess" in workspace.read("calc.py")) == (by[-1] == "repair")
+    assert checked(workspace).passed
+    assert all(each.status == "proposed" for each in found)
+
+
+class _Answering:
+    """A model that writes one text after another, and then cannot be reached."""
+
+    name = "model"
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+
+    def solve(self, job: SolveJob) -> Solved:
+        if not self._texts:
+            raise ModelError("it does not answer", retryable=True)
+        job.workspace.write("calc.py", self._texts.pop(0).encode())
+        return Solved(status="proposed", candidates=1)
+
+
+def test_a_guess_is_taken_at_once_where_nobody_wrote_what_is_wanted(workspace: Workspace) -> None:
+    job = job_on(workspace)
+    solver = auto.AutoSolver(Scripted("repair", GUESS, FIXED), _Answering([]))
+    assert solver.solve(replace(job, task=replace(job.task, instruction=""))).by == "repair"
 
 
 def test_auto_without_a_model_gives_up_and_says_what_is_missing(workspace: Workspace) -> None:

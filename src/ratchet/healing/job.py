@@ -62,6 +62,8 @@ class SolveJob:
     """Texts of other implementations that are right, as the person named them: path -> text."""
     hints: tuple[str, ...] = ()
     """Findings of another solver that looked at these files before and found nothing: one line each, data."""
+    more: bool = False
+    """Whether another attempt may follow, which knows what became of this one."""
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     """For every command that it runs; cut `wall_s` to `purse.seconds_left()`."""

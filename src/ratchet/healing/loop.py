@@ -201,6 +201,7 @@ class HealLoop:
             candidates=self._episode.budget.candidates,
             lessons=lessons,
             tried=self._finished(),
+            more=len(self._counted()) + 1 < self._episode.budget.attempts,
             memos=ground.memory.memos(self._episode.solver, failure.signature, task, failing),
             donors=ground.donors,
             seed=attempt.seed,
@@ -338,9 +339,13 @@ class HealLoop:
         """Attempts that count; those cut short by a person or by the end of a process are made again."""
         return tuple(each for each in self._episode.attempts if each.status not in ("running", "cancelled"))
 
+    def _counted(self) -> list[Attempt]:
+        """Those of the finished attempts that count against the budget."""
+        return [each for each in self._finished() if each.n > self._episode.since]
+
     def _why_stop(self) -> tuple[EpisodeStatus, str] | None:
         purse = self._ground.purse
-        counted = [each for each in self._finished() if each.n > self._episode.since]
+        counted = self._counted()
         resumed = f"`ratchet run --resume {self._episode.id}` goes on" if purse.person_cancelled() else ""
         return why_stop(counted, self._episode.budget, spent=purse.spent(), cancelled=resumed)
 
