@@ -18,7 +18,7 @@ from ratchet.errors import Refused, UsageError
 from ratchet.healing.book import HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode, PlanStep
 from ratchet.healing.landing.destination import Landing
-from ratchet.healing.planning.plan import TaskPlan, plan_of, plan_text
+from ratchet.healing.planning.plan import TaskPlan, check_text, plan_of, plan_text
 from ratchet.sandbox.beneath import remove_tree
 from ratchet.testing.healing import ScriptedSolver
 from ratchet.testing.model_server import ModelServer
@@ -369,9 +369,9 @@ def test_a_coding_agent_plans_where_it_is_the_hands(home: Path, shop: Path) -> N
 
 
 def test_a_model_whose_check_imports_what_nobody_has_or_looks_at_nothing_is_told_so(home: Path, shop: Path) -> None:
-    """As small models write them: a module named after the prompt, and a copy of the files within the check."""
+    """As small models write them: a module named after the prompt, and a check that goes by nothing but itself."""
     made_up = "import file_shop; assert file_shop.total([200], 10) == 180"
-    copied = f"{SHOP}\ngot = total([200], 10)\nassert got == 180, got"
+    copied = "prices, discount = [200], 10\ngot = sum(prices) * discount / 100\nassert got == 180, got"
     wrong = steps(("Discount.", program(made_up)), ("Discount.", program(copied)))
     asked_for = steps(
         ("Take the discount off.", program(DISCOUNT)),
@@ -386,3 +386,37 @@ def test_a_model_whose_check_imports_what_nobody_has_or_looks_at_nothing_is_told
     assert [each.now for each in plan_of(ran.stdout).steps if each.check][:1] == [""]  # a remark says what it does now
     assert "from coupons import half" in ran.stdout
     assert "left out" not in ran.stdout
+
+
+def test_a_check_that_holds_a_copy_of_the_program_tries_the_program(home: Path, shop: Path) -> None:
+    """Small models write down in it what they were shown, or what they would write into the project."""
+    copied = f"{SHOP}\nassert total([200], 10) == 180, total([200], 10)"
+    new = "def receipt(prices):\n    return 'total 1'\nassert receipt([1]) == 'total 1.00', receipt([1])"
+    words = ("run", "10 percent off 200 is 180, and add a receipt", "--in", str(shop), "--solver", "model")
+    with ModelServer(steps(("Discount.", program(copied)), ("Receipt.", program(new)))) as server:
+        ran = ratchet(home, *words, "--plan-only", server=server)
+    found = [shlex.split(check_text(each.check))[2] for each in plan_of(ran.stdout).steps if each.check[1] == "-c"]
+    assert [each.splitlines()[0] for each in found] == ["from shop import subtotal", "from shop import receipt"]
+    assert all("def " not in each for each in found)
+
+
+def test_words_that_came_to_the_step_before_once_more_came_to_nothing(home: Path, shop: Path) -> None:
+    """A step that fails still says nothing of what the person wants now."""
+    plan = steps(("Take the discount off.", program(DISCOUNT)))
+    quoted = f'python -c "{DISCOUNT}"'
+    again = Reply(text=f"```python\n{DISCOUNT}\n```")
+    wanted = Reply(text="```python\nfrom shop import subtotal\nassert subtotal([]) == 1, subtotal([])\n```")
+    same = steps(("Take the discount off.", quoted))
+    with ModelServer(plan, edit(*HALF), same, same, again, wanted, edit("", SHOP)) as server:
+        asked = ("run", "discount off", "--in", str(shop), "--solver", "model", "--attempts", "1")
+        episode = ratchet(home, *asked, server=server).stdout.split("--resume ")[1].split()[0]
+        told = ratchet(home, "run", "--resume", episode, "nothing is worth one", "--plan-only", server=server)
+    steps_now = [each.check for each in plan_of(told.stdout).steps if each.check[1] == "-c"]
+    assert len(steps_now) == 2, told.stdout + told.stderr
+    assert "subtotal([]) == 1" in steps_now[1][2]
+
+
+def test_a_plan_says_of_its_own_steps_that_nobody_looks_at_them_in_no_case(home: Path, shop: Path) -> None:
+    only = ("run", "take the discount off", "--in", str(shop), "--solver", "model", "--plan-only")
+    with ModelServer(steps(("take the discount off", program(DISCOUNT)), beyond="take the discount off")) as server:
+        assert plan_of(ratchet(home, *only, server=server).stdout).beyond == ""

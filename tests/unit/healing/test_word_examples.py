@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from ratchet.healing.models.prose import until_it_circled
-from ratchet.healing.planning.examples import asks_otherwise, examples
+from ratchet.healing.planning.examples import asks_otherwise, examples, of_project, passed_by
 
 MODULES = {
     "shop": ast.parse("def total(prices, discount=0): ...\nclass Cart: ..."),
@@ -102,3 +102,66 @@ def test_an_answer_in_circles_is_closed_after_its_last_whole_part_and_says_each_
     begun = json.dumps({"beyond": "", "steps": [step] * 5})[:-2]
     assert json.loads(until_it_circled(f'Here: {begun}, {{"do": "say \\"x')) == {"beyond": "", "steps": [step]}
     assert until_it_circled("no object") == until_it_circled('{"steps": [') == ""
+
+
+ONE = {"text": ast.parse("def words(title): ...")}
+
+
+@pytest.mark.parametrize(
+    ("words", "asserted"),
+    [
+        ("slug('A B') is 'a-b'", ["slug('A B') == 'a-b'"]),
+        ("Add slug(title): slug('A B') gives 'a-b'; slug('') should be ''", ["slug('A B') == 'a-b'", "slug('') == ''"]),
+        ("words('a') is ['a']", []),  # it is there: this may be how things are
+        ("word('a') should be ['a']", []),  # a slip
+    ],
+)
+def test_a_call_of_what_is_not_there_is_of_what_is_to_be_made(words: str, asserted: list[str]) -> None:
+    found = [each.check[2] for each in examples(words, ONE, may_make=True) if each.check]
+    assert [each.partition("assert ")[2].rpartition(", ")[0] for each in found] == asserted
+    assert all(each.startswith("from text import slug; ") for each in found)
+    assert not [each for each in examples(words, ONE) if each.check], "nobody is there who could make it"
+
+
+def test_what_is_new_belongs_in_the_file_that_the_words_name() -> None:
+    words = "slug('A') should be 'a'"
+    assert not [each for each in examples(words, MODULES, may_make=True) if each.check], "in which one?"
+    (found,) = examples(f"In heat.py: {words}", MODULES, may_make=True)
+    assert found.check[2].startswith("from pkg.heat import slug; ")
+
+
+@pytest.mark.parametrize(
+    ("code", "tried"),
+    [
+        ("def slug(title):\n    return 'a'\nassert slug('A') == 'a'", "from text import slug\nassert slug('A') == 'a'"),
+        ("def words(t):\n    return 1\nassert words('a') == 1", "from text import words\nassert words('a') == 1"),
+        ("def near(a, b):\n    return a == b\nassert near(1, 1)", ""),
+        ("assert slug('A') == 'a'", ""),
+        ("def slug(", ""),
+    ],
+)
+def test_a_check_does_not_try_what_it_defines_itself(code: str, tried: str) -> None:
+    assert of_project(code, ONE, "Add a function slug(title)") == (tried or code)
+
+
+BANK = {
+    "bank": ast.parse("class Account:\n  def withdraw(self, n): ...\n  def deposit(self, n): ...\ndef words(): ...")
+}
+
+
+@pytest.mark.parametrize(
+    ("wish", "code", "name"),
+    [
+        ("withdraw must raise ValueError", "from bank import Account; assert Account(1) > 0", "withdraw"),
+        ("deposit must raise, too", "import bank\nbank.Account(3).withdraw(4)", "deposit"),
+        ("withdraw must raise ValueError", "from bank import Account; Account(1).withdraw(2)", ""),
+        ("an Account is never below 0: withdraw", "from bank import Account; assert Account(1) > 0", ""),
+        ("the words of a title, as slug(title)", "from bank import slug; assert slug('A') == 'a'", ""),
+        ("nothing below zero", "from bank import Account; assert Account(1) > 0", ""),
+    ],
+)
+def test_a_check_that_tries_nothing_of_what_the_words_name_is_about_something_else(
+    wish: str, code: str, name: str
+) -> None:
+    assert passed_by(code, BANK, wish) == name
+    assert passed_by(code, BANK, wish, said="Use Account, withdraw and slug") == ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import logging
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from ratchet.errors import ModelError, NotFound, Refused, UsageError
@@ -17,7 +19,7 @@ from ratchet.healing.judges.protection import graders, is_test
 from ratchet.healing.judges.verdicts import ran_nothing
 from ratchet.healing.models.prompts import Prompts
 from ratchet.healing.models.quoting import output_excerpt, quoted
-from ratchet.healing.planning.examples import asks_otherwise, examples
+from ratchet.healing.planning.examples import WordExample, asks_otherwise, examples, of_project, passed_by
 from ratchet.healing.planning.plan import MOST_STEPS, TaskPlan, check_text
 from ratchet.healing.planning.planner import Planner, PlannerAnswer, PlannerGround, ProposedPlan
 from ratchet.healing.planning.steps import for_step
@@ -140,7 +142,7 @@ class Planning:
 
     def _exemplified(self, words: str) -> list[PlanStep]:
         steps: list[PlanStep] = []
-        for each in examples(words, self._modules()) if "(" in words else ():
+        for each in self._examples(words):
             if each.check:
                 step, wrong = self._tried(PlanStep(do=clean(each.said, 300), check=each.check))
                 if not wrong and not _among(step, (*self._seen.before, *steps)):
@@ -150,8 +152,7 @@ class Planning:
     def _unclear(self) -> str:
         """Name the calls in the words that the project does not have, and those of which it is open what they are to
         come to, and how to say it."""
-        wish = self._episode.wish
-        found = examples(wish, self._modules()) if "(" in wish else ()
+        found = self._examples(self._episode.wish)
         missing = "".join(f"There is no `{clean(each.missing, 80)}` in the project. " for each in found if each.missing)
         calls = dict.fromkeys(clean(each.call, 80) for each in found if not each.check and not each.missing)
         said = ", ".join(f"`{each} == VALUE`" for each in list(calls)[:_UNCLEAR_SHOWN])
@@ -160,6 +161,11 @@ class Planning:
         )
         return missing + unsaid
 
+    def _examples(self, words: str) -> Sequence[WordExample]:
+        """The examples in words; of what is not there yet, too, where somebody may make it: no search can."""
+        return examples(words, self._modules, may_make=self._ground.planner is not None) if "(" in words else ()
+
+    @cached_property
     def _modules(self) -> dict[str, ast.Module]:
         """The project's Python modules by their names, tests apart."""
         ground, found = self._ground, dict[str, ast.Module]()
@@ -250,8 +256,8 @@ class Planning:
         kept = [each for n, each in enumerate(before, 1) if n not in drop]
         for proposed in answer.plan.steps[:MOST_STEPS]:
             try:
-                step, wrong = self._tried(_step_of(proposed.do, proposed.check))
-                wrong = wrong or self._made_up(step)
+                step, wrong = self._tried(self._of_project(_step_of(proposed.do, proposed.check)))
+                wrong = wrong or self._made_up(step) or self._about_another(step)
                 if redact(shown := check_text(step.check)) != shown:
                     wrong = f"`{redact(shown)}` holds a secret, which a plan must not show: read it from a variable"
                 if step.check and not _among(step, kept) and _among(step, before):
@@ -269,16 +275,27 @@ class Planning:
         steps = [each if each.do else replace(each, do=self._episode.wish) for each in steps]
         found = self._changed(steps, drop)
         found = replace(found, beyond=self._beyond(answer.plan, objections, told), by=by)
-        if not any(each.now == "fails" for each in found.steps) and (answer.plan.steps or not self._settled(found)):
+        failing = [each for each in found.steps if each.now == "fails"]
+        # What failed before the words says nothing of what they want, unless they take some of it back.
+        told_of = failing if found.dropped else [each for each in failing if each in steps]
+        if not told_of and (answer.plan.steps or not self._settled(found)):
             none = "none of the checks fails now, so none shows that there is something to do"
             return None, [*objections, none]
         return found, objections
 
+    def _of_project(self, step: PlanStep) -> PlanStep:
+        """The step, its program trying the project's own names: small models write down in it what is to be tried."""
+        wanted = f"{self._episode.wish}\n{self._episode.task.instruction}"
+        code = of_project(held, self._modules, wanted) if (held := _program(step)) else ""
+        return step if code == held else replace(step, check=("python", "-c", code))
+
     def _beyond(self, plan: ProposedPlan, objections: Sequence[str], told: str) -> str:
-        """Say what nobody looks at. A small model writes down a line that it was shown; only the person's count."""
+        """Say what nobody looks at. A small model writes down a line that it was shown, or one of its steps; only the
+        person's count."""
         said = " ".join(plan.beyond.split())
         line = said.strip(" .:#")
-        if line in told and line not in f"{self._episode.wish}\n{self._episode.task.instruction}":
+        shown = line in told and line not in f"{self._episode.wish}\n{self._episode.task.instruction}"
+        if shown or any(line in each.do for each in plan.steps):
             said = ""
         return clean("; ".join([*filter(None, [said]), *(f"left out, since {each}" for each in objections)]), 600)
 
@@ -352,6 +369,17 @@ class Planning:
             "make: import what the files hold"
         )
 
+    def _about_another(self, step: PlanStep) -> str:
+        """Object to a check that tries nothing of what the words name: small models go on with the last thing shown."""
+        code = _program(step)
+        name = passed_by(code, self._modules, self._episode.wish, step.do) if step.now == "fails" and code else ""
+        shown = check_text(step.check)
+        return (
+            f"`{shown}` does not try `{name}`, which the person names: let it call that and assert what is wanted"
+            if name
+            else ""
+        )
+
     def _missing(self, step: PlanStep, output: str) -> list[str]:
         """Files that a check runs or imports, and that are not there."""
         modules = [f"{each.replace('.', '/')}.py" for each in _NO_MODULE.findall(output)]
@@ -421,7 +449,22 @@ class Planning:
 
 def _among(step: PlanStep, steps: Sequence[PlanStep]) -> bool:
     """Tell whether a step is one of these: by its check, one for a person by its words."""
-    return any(each.check == step.check and (step.check or each.do == step.do) for each in steps)
+    words = _words(step)
+    return any(_words(each) == words and (words or each.do == step.do) for each in steps)
+
+
+def _words(step: PlanStep) -> tuple[str, ...]:
+    """The words of a step's check, whichever way they are quoted."""
+    try:
+        return tuple(shlex.split(check_text(step.check)))
+    except ValueError:  # only a shell can read it
+        return step.check
+
+
+def _program(step: PlanStep) -> str:
+    """The text of a step's check that is one program of Python, "" for any other."""
+    words = _words(step)
+    return words[2] if len(words) == 3 and words[1] == "-c" and words[0].startswith("python") else ""
 
 
 def _step_of(do: str, check: str) -> PlanStep:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from .differing import NOTHING, RAISED, REFUSED, Input, type_of, value_of
+from .expressions import expression, is_literal
 from .grounds import APART, DOUBTFUL, FEW_INPUTS, PatchGrounds
 from .wanted import Patch
 
@@ -211,27 +212,12 @@ def _opinions(
 
 def is_invented(patch: Patch) -> bool:
     """Tell whether a patch puts a constant where an expression worked something out."""
-    return any(_is_literal(each["text"]) and _computes(each["before"]) for each in patch.marks)
+    return any(is_literal(each["text"]) and _computes(each["before"]) for each in patch.marks)
 
 
 def _computes(text: str) -> bool:
-    tree = _expression(text)
+    tree = expression(text)
     return tree is not None and any(isinstance(each, ast.Call | ast.Subscript | ast.BinOp) for each in ast.walk(tree))
-
-
-def _is_literal(text: str) -> bool:
-    try:
-        ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
-def _expression(text: str) -> ast.expr | None:
-    try:
-        return ast.parse(text, mode="eval").body
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
 
 
 def _outdone(patches: Iterable[Patch]) -> set[int]:
