@@ -50,7 +50,7 @@ def is_called(p: Program, node: ast.AST) -> bool:
 
 
 def last_argument(p: Program, node: ast.Call) -> tuple[int, str]:
-    """Where one more argument of a call is written, and what comes before it: a comma after it may stay."""
+    """Return where one more argument of a call goes, and what comes before it: a comma after it may stay."""
     given = [p.span(each)[1] for each in (*node.args, *node.keywords)]
     return (max(given), ", ") if given else (p.span(node)[1] - 1, "")
 
