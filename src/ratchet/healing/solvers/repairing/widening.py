@@ -14,6 +14,7 @@ from .program import FUNCTIONS, Program
 
 _MOST = 8  # values of a test
 _RARE = 0.05  # a family of few edits would come first: people ask before rather than after
+_ASKED = 4.0  # weight of a question that is asked elsewhere of what has the same name
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Raise | ast.Delete
 _INSTEAD = ("None", "False", "0", "''", "[]", "{}")
 
@@ -61,9 +62,11 @@ def exempted(p: Program, node: ast.AST) -> Iterator[Piece]:
     if not isinstance(loop.target, ast.Name) or isinstance(element, ast.IfExp | ast.Lambda | ast.NamedExpr):
         return
     name = loop.target.id
-    questions = ((f"{p.seg(call.func)}({name})", weight) for call, weight in predicates(p, node))
-    for ask, weight in [(name, 1.0), (f"{name} is not None", 1.0), *questions]:
-        for condition in (ask, f"not {ask}"):
+    known = {text for _, text in asked(p)}
+    questions = [(f"{p.seg(call.func)}({name})", weight) for call, weight in predicates(p, node)]
+    likely = [(ask, _ASKED if ask in known else weight) for ask, weight in questions]
+    for ask, weight in [(name, 1.0), *likely]:
+        for condition in (ask, f"not {ask}", *((f"{name} is not None",) if ask == name else ())):
             if not loop.ifs:
                 end = p.span(loop.iter)[1]
                 yield end, end, f" if {condition}", weight
