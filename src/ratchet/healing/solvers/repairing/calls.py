@@ -208,6 +208,8 @@ def part(p: Program, node: ast.AST) -> Iterator[Piece]:
     passed = isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.BinOp | ast.Starred | ast.List)
     if not iterated and (not passed or getattr(parent, "func", None) is node or isinstance(node, ast.Call)):
         return
+    if isinstance(parent, ast.Call) and p.seg(parent.func) == "len":
+        return  # `len(x) - 1` says the same better
     types = set(p.types_of(node, node.id)) if isinstance(node, ast.Name) else set()
     if types and not types & {"list", "tuple", "str", "bytes"}:
         return
