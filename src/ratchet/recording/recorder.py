@@ -15,7 +15,7 @@ from ratchet.recording.journal import Journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
     from ratchet.records import Fields, Json, Row
@@ -53,8 +53,7 @@ class Recorder:
             row = row_of(agent, given)
         except Exception:  # noqa: BLE001  (the edge to the host: its values may do anything)
             _tell("a call of record() could not be understood; only that it happened is kept", exc_info=True)
-            row = {"r": "outcome", "id": uuid7(), "agent": _plainly_named(agent), "ok": _seems_ok(given)}
-            row |= {"started_at": time.time(), "source": "python", "context": {"invalid": ["record"]}}
+            row = least_row(agent, ok=_seems_ok(given))
         self._journal.append(row)
         return str(row["id"])
 
@@ -72,9 +71,16 @@ class Recorder:
         self._journal.close()
 
 
-def row_of(agent: str, given: Mapping[str, object]) -> Row:
-    """The row of one outcome, redacted and capped, from the arguments of `record`."""
-    invalid: list[str] = []
+def least_row(agent: str, *, ok: bool) -> Row:
+    """The row of an outcome that could not be understood: that it happened, whose it was, and how it went."""
+    row: Row = {"r": "outcome", "id": uuid7(), "agent": _plainly_named(agent), "ok": ok, "started_at": time.time()}
+    return {**row, "source": "python", "context": {"invalid": ["record"]}}
+
+
+def row_of(agent: str, given: Mapping[str, object], faults: Sequence[str] = ()) -> Row:
+    """The row of one outcome, redacted and capped, from the arguments of `record`. `faults` name what else is missing
+    or not usable of what the caller said."""
+    invalid = list(faults)
     row: Row = {"r": "outcome", "id": "", "agent": _named(agent), "ok": True, "started_at": 0.0, "source": "python"}
     if row["agent"] == _NAMELESS:
         invalid.append("agent")
@@ -364,7 +370,7 @@ def _blame(row: Row, invalid: list[str]) -> None:
     mark = ", ".join(names)
     if mark not in _logged and len(_logged) < _MOST_MARKS:
         _logged.add(mark)
-        _tell("record(%r): not usable and left out: %s", row["agent"], mark)
+        _tell("a run of %r is recorded without what is missing or not usable: %s", row["agent"], mark)
 
 
 def _report(why: str) -> None:

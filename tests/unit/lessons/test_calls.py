@@ -12,6 +12,7 @@ import pytest
 import ratchet
 from ratchet import ids
 from ratchet.lessons import exposure, reply
+from ratchet.recording import recorder
 from ratchet.recording.live import failed_row
 from ratchet.records import Json, Outcome, Row
 
@@ -101,6 +102,40 @@ class Hostile:
         raise RuntimeError("no text")
 
     __repr__ = __str__
+
+
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
+WRONG = [
+    ({"error": "boom"}, {"tool"}),
+    ({"error": "boom", "tol": "Bash"}, {"tool", "tol"}),
+    ({"tool": "Bash"}, {"error"}),
+    ({"tool": "Bash", "error": ["boom"]}, {"error"}),
+    ({"tool": "Bash", "error": "boom", "status": "late", "session": 7}, {"session", "status"}),
+    ({"tool": "Bash", "error": "boom", "input": {"a": CIRCLE}}, {"input.a" + "[0]" * 7}),
+    ({"tool": "Bash", "error": "boom", "duration_s": "long", "project": 7}, {"duration_s", "project"}),
+]
+
+
+@pytest.mark.parametrize("ok", [False, True])
+@pytest.mark.parametrize(("given", "named"), WRONG)
+def test_what_is_wrong_with_an_argument_is_logged_once_and_named_in_the_record(
+    home: Path, r: ratchet.Ratchet, caplog: pytest.LogCaptureFixture, given: dict[str, Any], named: set[str], ok: bool
+) -> None:
+    agent = f"shop-{ok}-{sorted(named)}"
+    if ok:
+        given, named = {**given, "error": None}, named - {"error"} | {"tool"} - set(given)
+    told = r.succeeded if ok else r.failed
+    twin = ratchet.AsyncRatchet(home)
+    recorder._logged.clear()
+    assert [told(agent, **given) for _ in range(2)] == ["", ""]
+    assert asyncio.run((twin.succeeded if ok else twin.failed)(agent, **given)) == ""
+    asyncio.run(twin.close())
+    kept = [outcome for outcome in outcomes(r) if outcome.agent == agent]
+    assert [outcome.ok for outcome in kept] == [ok] * 3
+    assert [outcome.context.get("invalid") for outcome in kept] == [sorted(named) or None] * 3
+    assert not [record for record in caplog.records if record.exc_info]
+    assert len([record for record in caplog.records if agent in record.getMessage()]) == bool(named)
 
 
 @pytest.mark.parametrize("given", [{}, {"tool": "x"}, {"tool": Hostile(), "error": Hostile()}, {"tool": 3, "error": 4}])
