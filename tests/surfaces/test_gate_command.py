@@ -39,7 +39,7 @@ def test_an_answer_is_a_sentence_and_an_exit_code(asked: Asked, tmp_path: Path) 
     again = asked("keep", file)
     assert again.exit_code == 11
     assert again.output.startswith("again new: ")
-    assert "Next: run new again; " in again.output
+    assert "Next: run new again, add the row and ask again; " in again.output
     assert "too early to say" in again.output or "more run" in again.output
     better = rows(tmp_path / "better.tsv", "\n".join([*lines, *[f"new\t{chance.gauss(0.6, 0.01)}" for _ in range(5)]]))
     assert asked("keep", better).exit_code == 0
@@ -69,7 +69,7 @@ def test_rows_of_several_tasks_are_counted_in_rounds(asked: Asked) -> None:
     table = "version\ttask\tscore\n" + "".join(runs)
     assert "(1 round of 3 tasks beside 1" in asked("keep", "-", stdin=table).output
     assert json.loads(asked("keep", "-", "--json", stdin=table).output)["tasks"] == 3
-    assert "--proposals says how many" in asked("keep", "-", stdin=table).output
+    assert "; it is kept at 1 of " in asked("keep", "-", stdin=table).output
 
 
 def test_an_autoresearch_log_is_read_by_its_own_columns_and_crashes_are_no_scores(asked: Asked) -> None:
@@ -201,7 +201,9 @@ def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:
         (["keep", "-"], '{"version": "a", "score": 1}\n{oops\n', "line 2: no JSON object", 2),
         (["keep", "-"], "version\tscore\n\t1\n", "line 2: no version", 2),
         (["keep", "-"], "version\tscore\na\t1\n", "run the new version", 2),
-        (["keep", "-", "z"], "version\tscore\na\t1\nb\t2\n", "no run of z", 2),
+        (["keep", "-", "z"], "version\tscore\na\t1\nb\t2\n", "no run of z; it has runs of a, b", 2),
+        (["keep", "-", "--incumbent", "z"], "version\tscore\na\t1\nb\t2\n", "no run of z; it has runs of a, b", 2),
+        (["status", "-", "--incumbent", "z"], "version\tscore\na\t1\nb\t2\n", "no run of z; it has", 2),
         (["keep", "-", "--noise", "bounded"], "version\tscore\na\t1\nb\t2\n", "line 3: score is 2.0", 2),
         (["keep", "-", "--by", "score"], "version\tscore\na\t1\n", "cannot hold both", 2),
         (["keep", "-", "--fdr", "1"], "version\tscore\na\t1\n", "fdr", 2),

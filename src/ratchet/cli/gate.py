@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EXIT = {"keep": 0, "discard": 10, "again": 11}
 _STDIN = Path("-")
+_NAMED = 10  # versions of a table that a message names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,7 @@ class ScoreOptions:
                 gate.add(run.version, run.score, task=run.task, guards=run.guards)
             except UsageError as error:
                 raise UsageError(f"line {run.line}: {error}") from None
+        need_runs(gate, gate.incumbent)
         stands = gate.attempts[gate.incumbent]
         if self.incumbent is None and stands.failed == stands.total:
             raise UsageError(
@@ -79,6 +81,14 @@ class ScoreOptions:
                 "again, or name what stands: --incumbent VERSION"
             )
         return gate
+
+
+def need_runs(gate: ScoreGate, version: str) -> None:
+    """Raise UsageError, naming what there is, unless the table has a run of this version."""
+    if version not in gate.attempts:
+        there = list(gate.attempts)
+        more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+        raise UsageError(f"the table has no run of {version}; it has runs of {', '.join(there[:_NAMED])}{more}")
 
 
 _MOST_BYTES = 64 * 1024 * 1024
@@ -177,12 +187,17 @@ def gate() -> None:
 def keep(file: Path, version: str | None, given: Callable[[], ScoreOptions], as_json: bool) -> None:
     """Keep this version, discard it, or run again? The newest, unless VERSION is named.
 
+    A version is kept once luck alone would show as much in fewer cases than its share of --fdr allows: the first of an
+    open end in 1 of 4,000, more where --proposals says how many there will be.
+
     \b
     Exit code   0 keep   10 discard   11 run again (the answer says which version)
     """
     asked = given()
     table = asked.table(file)
     judged = asked.judged(table)
+    if version:
+        need_runs(judged, version)
     last = table.runs[-1]
     failed = last.version if last.score is None and last.version != judged.incumbent else None
     answer = judged.answer(version or failed)  # of a run that failed, that is what the loop asks about

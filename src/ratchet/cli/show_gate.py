@@ -24,7 +24,9 @@ def answer(found: ScoreAnswer) -> None:
     said = Styled(found.decision, STYLE[found.decision]).append(" ").append(plain(found.version, 80))
     said.append(f": {plain(found.reason, 200)}{_figures(found)}.")
     if found.next:
-        said.append(" Next: run ").append(plain(found.next, 80)).append(f" again{_to_go(found)}.")
+        said.append(" Next: run ").append(plain(found.next, 80)).append(
+            f" again, add the row and ask again{_to_go(found)}."
+        )
     out.print(said)
 
 
@@ -58,14 +60,11 @@ def _luck(found: ScoreAnswer) -> str:
     if found.level == 0:
         return "No error is left to spend"
     seldom = (
-        f"Luck alone shows as much in at most 1 of {_large(found.e_value)} cases"
+        f"Luck alone shows as much in 1 of {_large(found.e_value)} cases"
         if found.e_value >= _TELLS
-        else "Luck alone can show as much"
+        else "Luck alone easily shows as much"
     )
-    return (
-        f"{seldom}; to be kept it must be at most 1 of {_large(1 / found.level)}, its share of the false keeps that "
-        "--fdr allows to all proposals together (the share is larger where --proposals says how many there will be)"
-    )
+    return f"{seldom}; it is kept at 1 of {_large(1 / found.level)}"
 
 
 def _large(value: float) -> str:
