@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
+
+from ratchet.cli.app import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -122,6 +125,36 @@ def environ_of(home: Path) -> dict[str, str]:
         "COLUMNS": "200",
         "LC_ALL": "C.UTF-8",
     }
+
+
+def tabled(page: Path) -> list[list[str]]:
+    """The commands that the cells of a page's tables are, word by word."""
+    cells = re.findall(r"\| `(ratchet [^`]+)` (?=\|)", page.read_text(encoding="utf-8"))
+    return [shlex.split(cell)[1:] for cell in cells]
+
+
+@pytest.mark.parametrize("words", tabled(ROOT / "README.md"), ids=" ".join)
+def test_every_command_of_readmes_tables_is_whole(words: list[str]) -> None:
+    command: click.Command = cli
+    context = None
+    while isinstance(command, click.Group) and words:
+        context = command.make_context(command.name, list(words), parent=context)
+        left = [*context._protected_args, *context.args]
+        if not left:
+            return
+        _, found, words = command.resolve_command(context, left)
+        assert found is not None
+        command = found
+    command.make_context(command.name, list(words), parent=context)
+
+
+def test_an_agent_is_bettered_by_the_command_that_readme_names(tmp_path: Path) -> None:
+    row = next(words for words in tabled(ROOT / "README.md") if words[0] == "evolve")
+    words = ["my-agent" if word == "FOLDER" else word for word in row]
+    few = ["--proposals", "1", "--parallel", "2", "--repeats", "1"]
+    run(Example("console", "python -m ratchet.demo my-agent", []), tmp_path, tmp_path)
+    said = run(Example("console", shlex.join(["ratchet", *words, *few]), []), tmp_path, tmp_path)
+    assert "#1 most_calls" in said
 
 
 def appears(line: str, said: str) -> bool:

@@ -25,7 +25,10 @@ EXITS = {"ended": 0, "budget": 1, "failed": 6, "cancelled": 130}
 @click.group(cls=Commands, invoke_without_command=True)
 @click.option("--agent", metavar="DIR|SPEC", help="A folder with a ratchet-agent.toml, or what runs the agent.")
 @click.option("--bench", "name", default="core", show_default=True, metavar="NAME", help="The benchmark.")
-@click.option("--proposer", metavar="NAME", help="settings, model[:NAME], command:WORDS, script:FILE, or a plugin.")
+@click.option(
+    "--proposer", default="settings", show_default=True, metavar="NAME",
+    help="settings, model[:NAME], command:WORDS, script:FILE, or a plugin.",
+)  # fmt: skip
 @click.option("--resume", metavar="ID", help="Go on with a run that was stopped, killed, or out of budget.")
 @click.option("--budget-usd", type=Finite(0), help="Money for all of it.  [default: 10]")
 @click.option("--budget-s", type=Finite(0, min_open=True), help="Seconds for all of it.  [default: a day]")
@@ -38,7 +41,7 @@ def evolve(
     ctx: click.Context,
     agent: str | None,
     name: str,
-    proposer: str | None,
+    proposer: str,
     resume: str | None,
     budget_usd: float | None,
     budget_s: float | None,
@@ -60,8 +63,6 @@ def evolve(
         return
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID; `ratchet evolve list` names earlier runs")
-    if agent is not None and proposer is None:
-        raise UsageError("say who proposes: --proposer settings, model, command:WORDS or script:FILE")
     runtime = opened()
     book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
@@ -72,7 +73,7 @@ def evolve(
             request = asked(
                 agent=agent_of(agent or "", cwd=Path.cwd()),
                 benchmark=runtime.benchmarks.benchmark(name),
-                proposer=proposer or "",
+                proposer=proposer,
                 usd=10.0 if budget_usd is None else budget_usd,
                 seconds=86_400.0 if budget_s is None else budget_s,
             )
