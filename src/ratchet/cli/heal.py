@@ -90,14 +90,16 @@ def run(
 
     INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
     the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
-    --apply, which keeps what you edited meanwhile. A doubtful result is applied with --resume or --doubtful only.
+    --apply, which keeps what you edited meanwhile. A doubtful result is applied only with --doubtful, or later with
+    --resume; --patch and --branch take it as it is, to be looked at, and --strict refuses it.
 
     \b
     With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
-    Exit codes: 0 passed, passed already, or only planned; 1 not healed or not applied; 5 refused; 130 cancelled.
+    Exit codes: 0 passed (sure or doubtful), passed already, or only planned; 1 not healed or not applied; 5 refused;
+    130 cancelled.
     """
     watching = _Watching(as_json)
     try:

@@ -91,8 +91,9 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
             "default",
         )
     out.print(line)
-    if held.reason:
-        out.print(Styled("  ").append(plain(held.reason, 300)), soft_wrap=True)
+    said = held.reason.removeprefix(last.reason).lstrip("; ") if last is not None else held.reason
+    if said:  # beyond what the last attempt's own line said
+        out.print(Styled("  ").append(plain(said, 300)), soft_wrap=True)
     for flake in held.flakes if held.status != "flaky" else ():
         line = Styled("  flaky    ", "yellow").append(plain(flake.test, 160), "default")
         out.print(line.append(f"  failed in {flake.failed} of {flake.runs} runs: it counts for nothing", "dim"))
@@ -103,14 +104,22 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
             out.print(f"  learnt {each}: ratchet lessons show {each}", soft_wrap=True)
         if held.applied:
             out.print(Styled("  result: ").append(plain(_landed(held), 400), "default"), soft_wrap=True)
-        else:
+        if not held.applied or (held.is_doubtful and held.applied != "apply"):
             todo = [BY_CHANCE] if held.is_doubtful else []
             todo += [f"{asks} {command}" for asks, command in next_steps(held)]
-            out.print("\n  ".join(("  Nothing in your project changed. " + todo[0], *todo[1:])), soft_wrap=True)
+            unchanged = "" if held.applied else "Nothing in your project changed. "
+            out.print("\n  ".join((f"  {unchanged}{todo[0]}", *todo[1:])), soft_wrap=True)
     elif held.status == "planned":
         out.print(f"  To carry it out: ratchet run --resume {held.id}", soft_wrap=True)
     elif held.status not in ("already_passing", "flaky", "refused"):
         _suspects(out, held)
+        out.print("  Nothing was written: no patch, no branch, nothing in your project.")
+        if held.candidates and held.status in ("no_progress", "failed"):
+            out.print(
+                "  Another run would try the same small changes in vain: change a test or the program first, or name a "
+                "model (--model) or a coding agent (--solver command:...).",
+                soft_wrap=True,
+            )
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
     if siblings is not None and held.status == "passed":
         _siblings(out, siblings)
@@ -137,10 +146,13 @@ def _standing(out: Console, last: Attempt) -> None:
     if not last.standing:
         return
     style = "green" if last.standing == "sure" else "yellow"
-    said, _, figures = last.evidence.partition("\n")
+    said, _, figures = last.grounds.partition("\n")
     out.print(Styled(f"  {last.standing}: ", style).append(plain(said.rstrip(";"), 400), "default"), soft_wrap=True)
     if figures:
         out.print(Styled("  grounds: ", "dim").append(plain(figures, 400), "default"), soft_wrap=True)
+    if last.rivals:
+        out.print(Styled("  rivals:", "yellow").append(" these pass, too, and answer otherwise", "default"))
+        _diff(out, last.rivals)
 
 
 def _siblings(out: Console, found: Sequence[SiblingPatch]) -> None:

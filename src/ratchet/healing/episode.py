@@ -26,6 +26,8 @@ UNANSWERED = "unanswered"
 """In the memo of an attempt whose model could not answer."""
 AttemptStatus = Literal["running", "passed", "failed", "gave_up", "refused", "budget", "cancelled", "dropped"]
 Standing = Literal["", "sure", "doubtful"]
+RIVAL = "rival "
+"""Begins the lines in an attempt's evidence that show another patch which passes: where it is, then what it changes."""
 """Whether enough speaks for a change that passes; "" where nobody has weighed it."""
 SolvedStatus = Literal["proposed", "gave_up", "refused"]
 
@@ -199,7 +201,7 @@ class Attempt:
     """Changes tried after it, to have a choice."""
     standing: Standing = ""
     evidence: str = ""
-    """What speaks for it, and why it is doubtful, if it is."""
+    """What speaks for it, and why it is doubtful, if it is, with other patches that pass (`rivals`)."""
     cost_usd: float = 0.0
     tokens: int = 0
     duration_s: float = 0.0
@@ -218,6 +220,16 @@ class Attempt:
     """Ids of those that it was given."""
     memo: Mapping[str, Json] = field(default_factory=dict)
     revision: int = 0
+
+    @property
+    def grounds(self) -> str:
+        """The evidence without its rivals."""
+        return self.evidence.partition(f"\n{RIVAL}")[0]
+
+    @property
+    def rivals(self) -> str:
+        """Other patches that pass and answer otherwise, as changed lines behind where they are; "" for none."""
+        return self.evidence.removeprefix(self.grounds).lstrip("\n")
 
     @property
     def answered(self) -> bool:

@@ -31,6 +31,7 @@ from ratchet.ports import Sandbox, Store, Workspace
 from ratchet.records import Json, Lesson
 from ratchet.sandbox.command import FileChange, Limits
 
+_EVIDENCE_CHARS = 1_600  # with three other patches
 _REPEATS_SHARE = 0.15  # of the time that is left, what it may take to tell flaky tests from broken ones
 Told = Literal["started", "reproduced", "recalled", "attempting", "note", "attempted", "ended"]
 
@@ -222,7 +223,7 @@ class HealLoop:
             candidates=max(0, solved.candidates),
             alternatives=max(0, solved.alternatives),
             standing=solved.standing,
-            evidence=clean(solved.evidence, 800),
+            evidence=clean(solved.evidence, _EVIDENCE_CHARS),
             note=clean(solved.note or "\n".join(solved.hints), 2_000),
             memo=solved.memo,
         )
@@ -247,7 +248,7 @@ class HealLoop:
             return
         if verdict.passed and not told.standing and ground.weigh is not None:
             standing, evidence = ground.weigh(proposed.changes, ground.checks.task, self._verdicts[0])
-            told = replace(told, standing=standing, evidence=clean(evidence, 800))
+            told = replace(told, standing=standing, evidence=clean(evidence, _EVIDENCE_CHARS))
         if verdict.passed and self._episode.task.strict and told.standing != "sure":
             doubt = told.evidence or "nobody has weighed what speaks for it"
             verdict = replace(verdict, passed=False, refused=True, reason=f"refused as doubtful (--strict): {doubt}")

@@ -68,8 +68,9 @@ def _change(attempt: Attempt) -> str:
     told = ((cause, attempt.cause), (fix, attempt.fix), ("by", attempt.solver))
     said = [f"- {name}: {_code(text)}" for name, text in told if text]
     if attempt.standing:
-        said.append(f"- **{attempt.standing}**: {_code(attempt.evidence)}")
+        said.append(f"- **{attempt.standing}**: {_code(attempt.grounds)}")
     if attempt.standing == "doubtful":
+        said += [f"- passes as well, and answers otherwise:\n\n{quoted(attempt.rivals)}"] if attempt.rivals else []
         said.append(f"\n{BY_CHANCE}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])
 

@@ -352,6 +352,15 @@ def test_a_patch_that_changes_more_than_another_is_neither_chosen_nor_a_rival() 
     assert best.grounds.share < 1.0, "a case that is set apart may change too little"
 
 
+def test_a_default_that_no_recorded_call_leaves_out_is_no_measure_of_what_others_change() -> None:
+    before = ["i:1"] * 20
+    told = {"default": before, "comparison": ["i:1"] * 18 + ["i:2"] * 2}
+    patches = [patch("default", plain=0.01), patch("comparison", plain=0.025)]
+    best = chosen(patches, lambda each: told[each.marks[0]["function"]] if each else before, (), near(10, 10))
+    assert [each.marks[0]["function"] for each in best.patches] == ["comparison", "default"]
+    assert best.grounds.rivals == 1
+
+
 def edit(name: str, before: str, text: str, *, plain: float = 0.01) -> Patch:
     held = {"path": "a.py", "line": "2", "function": name, "family": name, "shape": "", "before": before, "text": text}
     return Patch(files={"a.py": name.encode()}, marks=(held,), found_at=1, plain=plain, size=1)

@@ -13,6 +13,7 @@ from ratchet.healing.episode import Attempt, Budget, Episode, Flake, Task, Verdi
 from ratchet.healing.judges.verdicts import counted
 from ratchet.healing.junit import failed_in
 from ratchet.healing.report import markdown
+from ratchet.healing.solvers.faults import rival_of
 
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
 <testcase classname="tests.test_shop.TestTotal" name="test_sum[1-2]"><failure message="x">no</failure></testcase>
@@ -114,3 +115,41 @@ def test_the_last_headline_says_that_a_change_is_doubtful_and_who_made_it(capsys
     said = capsys.readouterr().out
     assert "1924" not in said
     assert "32 min" in said
+
+
+def test_a_doubtful_answer_shows_the_other_patches_that_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    rival = rival_of(
+        "limits.py", b"def f(n, limit=5):\n    return n < limit\n", b"def f(n, limit=6):\n    return n < limit\n"
+    )
+    last = Attempt(
+        episode="e1", n=1, status="passed", solver="repair", standing="doubtful",
+        evidence=f"another patch passes;\n1 test failed and now passes\n{rival}",
+    )  # fmt: skip
+    held = Episode(
+        id="e1", task=Task(id="t", check=("pytest", "-q")), number=1, status="passed", budget=Budget(),
+        attempts=(last,), applied="patch fix.patch",
+    )  # fmt: skip
+    shown = ["rival limits.py:1", "-def f(n, limit=5):", "+def f(n, limit=6):"]
+    show_heal.ended(held)
+    said = capsys.readouterr().out
+    assert [line.strip() for line in said.splitlines() if line.startswith("     ")] == shown
+    assert "grounds: 1 test failed and now passes\n" in said
+    assert "result: patch fix.patch\n  It passes its check, and may do so by chance" in said
+    assert "\n".join(shown) in markdown(held)
+
+
+def test_what_heals_nothing_says_that_nothing_was_written_and_each_reason_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reason = "repair found nothing: 1,294 small edits were tried without success"
+    last = Attempt(episode="e1", n=2, status="failed", solver="repair", reason=reason, candidates=1294)
+    held = Episode(
+        id="e1", task=Task(id="t", check=("pytest", "-q")), number=1, status="no_progress", budget=Budget(),
+        attempts=(last,), reason=f"{reason}; attempt 1 mends a part",
+    )  # fmt: skip
+    show_heal.episode(held)
+    said = capsys.readouterr().out
+    assert said.count(reason) == 1
+    assert "\n  attempt 1 mends a part\n" in said
+    assert "Nothing was written: no patch, no branch" in said
+    assert "Another run would try the same small changes in vain" in said

@@ -13,7 +13,7 @@ from ratchet.healing.episode import Memo, Verdict
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.grading import INSIDE
 from ratchet.healing.judges.readers import untouched
-from ratchet.healing.solvers.faults import cause_of
+from ratchet.healing.solvers.faults import cause_of, rival_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.repairing.templates import FAMILIES
@@ -47,6 +47,8 @@ _LATE = "a patch passes the tests here, and the time was up before the full chec
 _STOPPED = "a patch passes the tests here, and the attempt was stopped before the full check could tell"
 _PROCESSES = 4  # each may use memory of its own
 _JUDGED = 4  # patches shown to the full check
+_SOURCE_BYTES = 2**24  # of a file that a patch changes
+_RIVALS = 3  # shown beside a doubtful answer
 _ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
@@ -198,8 +200,9 @@ class Repair:
         """The first patch that the full check takes, in the workspace; None, and what it said of those it refused."""
         start = job.workspace.checkpoint()
         against: list[Verdict] = []
-        paths = sorted({path for patch in found.patches[:_JUDGED] for path in files_of(patch)})
+        paths = _paths(found.patches[:_JUDGED])
         runnable = executable(job.workspace, job.sandbox, paths)
+        sources = {path: job.workspace.read(path, limit_bytes=_SOURCE_BYTES) for path in _paths(found.patches)}
         for patch in found.patches[:_JUDGED]:
             if job.cancelled():
                 break
@@ -207,7 +210,7 @@ class Repair:
                 job.workspace.write(path, content, mode=0o755 if path in runnable else 0o644)
             verdict = job.judge(job.workspace)
             if verdict.passed:
-                return _solved(patch, found, others=len(found.patches) - 1), against
+                return _solved(patch, found, sources), against
             against.append(verdict)
             job.workspace.restore(start)
         return None, against
@@ -414,11 +417,21 @@ def files_of(patch: Mapping[str, Json]) -> dict[str, bytes]:
     return found
 
 
-def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> Solved:
+def _paths(patches: Sequence[Mapping[str, Json]]) -> list[str]:
+    return sorted({path for patch in patches for path in files_of(patch)})
+
+
+def _rivals(patch: Mapping[str, Json], found: SearchResult, sources: Mapping[str, bytes]) -> list[str]:
+    """Other patches that pass and answer otherwise, the likeliest first. `sources` are the files as they were."""
+    others = found.patches[1 + (found.patches.index(patch) or found.grounds.allies) :][:_RIVALS]
+    return [rival_of(path, sources[path], text) for other in others for path, text in files_of(other).items()]
+
+
+def _solved(patch: Mapping[str, Json], found: SearchResult, sources: Mapping[str, bytes]) -> Solved:
     marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
-    doubt = doubts(found, patch)
+    doubt, told = doubts(found, patch), found.grounds.told()
     more = found.tried - found.found_at
-    also = f"; of {more} more, tried for a choice, {others} passed, too" if more else ""
+    also = f"; of {more} more, tried for a choice, {len(found.patches) - 1} passed, too" if more else ""
     found_at, before = f"candidate {patch.get('found_at')} passed", "the edit that fixed this failure before"
     return Solved(
         status="proposed",
@@ -427,7 +440,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, *, others: int) -> S
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
         standing="doubtful" if doubt else "sure",
-        evidence=f"{doubt};\n{found.grounds.told()}" if doubt else found.grounds.told(),
+        evidence="\n".join([f"{doubt};", told, *_rivals(patch, found, sources)]) if doubt else told,
         note=(before if patch.get("exact") is True else found_at) + also,
         memo=note_of(patch),
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from ratchet.healing.episode import Standing, Verdict
+from ratchet.healing.episode import RIVAL, Standing, Verdict
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.missing import outside
@@ -104,6 +104,8 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> 
     if not mended:
         reason = "; ".join(filter(None, (joint.reason, f"{len(found)} of the failing tests were tried one by one")))
         return replace(joint, status="gave_up", reason=reason, candidates=candidates, hints=hints)
+    said = [each.evidence.partition(f"\n{RIVAL}") for _, each in mended]
+    words = [f"{test}: {grounds}" for (test, _), (grounds, _, _) in zip(mended, said, strict=True)]
     standing: Standing = "sure" if all(each.standing == "sure" for _, each in mended) else "doubtful"
     return Solved(
         status="proposed",
@@ -113,7 +115,7 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> 
         reason=told,
         alternatives=sum(each.alternatives for _, each in found),
         standing=standing,
-        evidence=";\n".join(f"{test}: {each.evidence}" for test, each in mended),
+        evidence="".join([";\n".join(words), *(f"\n{RIVAL}{each}" for _, rivals, each in said if rivals)]),
         hints=hints,
         memo=mended[0][1].memo if len(mended) == 1 else {},
     )

@@ -150,7 +150,10 @@ def chosen(
     changed = {name: look.changed(said) for name, said in told.items()}
 
     outdone = _outdone(patches)
-    sound = [each for each in patches if id(each) not in outdone and not is_invented(each)]
+    # What changes none of these answers, such as a default where each recorded call has all its arguments, is not seen
+    # by them: it is no measure of what others change.
+    seen = [each for each in patches if told[id(each)] != before]
+    sound = [each for each in seen if id(each) not in outdone and not is_invented(each)]
 
     def is_beyond(one: Patch, others: Sequence[Patch]) -> bool:
         return any(_is_beyond(changed[id(one)], changed[id(other)], other) for other in others)
