@@ -10,6 +10,7 @@ from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_option
 from ratchet.cli.see import Pasted, pasted, text_of
+from ratchet.errors import UsageError
 
 _KNOWN = 5  # projects in a hint
 
@@ -41,6 +42,8 @@ def predict(
     (`a && b`) one is the call's main command: the last one that does something. Facts and patterns count
     it so, too.
     """
+    if sum(map(bool, (text, command, file, diff, plan))) != 1:
+        raise UsageError("say what is about to happen: TEXT, or one of --command, --file, --diff and --plan")
     lessons = opened().lessons
     found = lessons.predict(
         " ".join(text) if text and text != ("-",) else pasted(text) if text else "",

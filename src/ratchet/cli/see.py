@@ -140,7 +140,7 @@ def pasted(words: tuple[str, ...]) -> str:
             with path.open("rb") as file:
                 said = file.read(_FILE_BYTES).decode("utf-8", "replace")
             if not said.strip():
-                raise UsageError(f"{path} holds no text; pass the error itself, or another file")
+                raise UsageError(f"{path} holds no text; name another file, or give the text itself")
             return said
     return _text(words)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ratchet.failures.intent import is_shell
+from ratchet.failures.searching import words_in
 from ratchet.failures.tool_call import step_row
 from ratchet.lessons.ahead import trigger
 from ratchet.lessons.ahead.making import triggers
@@ -40,6 +41,7 @@ Asked: TypeAlias = Literal["command", "file", "diff", "plan"]
 
 _RECENT_S = 3_600.0  # a session whose last call is older is over, or waits for a person
 _CALLS = 500  # newest calls of a session that are looked at
+_WORDS_ASKED, _SAME_WORDS = 8, 200  # of a line, and the newest steps that have them: among these it is looked for
 _STEPS_NAMED = 20  # of a plan
 _SHOWN_CHARS = 300
 _FEW = 5  # runs below which a command's own rate says little
@@ -139,7 +141,7 @@ class _Room:
     """A project as one that is about to take a step finds it."""
 
     def __init__(self, store: Store, project: str, folder: str, session: str, *, here: bool) -> None:
-        self._folder, self._here = folder, here
+        self._store, self._project, self._folder, self._here = store, project, folder, here
         self._odds: Odds = odds_of(store, project)
         self._facts: ProjectFacts = for_agents(facts_of(store, project))
         self._triggers = triggers(store, project)
@@ -160,16 +162,19 @@ class _Room:
         known = f"{found.steps:,} steps in {found.sessions} sessions known here"
         return f"no basis: {known}; it takes {STEPS} steps in {SESSIONS} sessions"
 
-    def command(self, text: str, more_lines: int = 0) -> list[PredictedStep]:
+    def command(self, text: str, more_lines: int | None = 0) -> list[PredictedStep]:
         tool = self._tool(lambda tool, _: is_shell(tool), "Bash")
         return [self._step(self._call(tool, {"command": text}), more_lines)]
 
     def file(self, path: str) -> list[PredictedStep]:
         """An edit of the file, and the project's checks after it."""
         target = str(Path(self._folder, path))
-        head = "edit" if self._is_known(target) else "write"
+        is_known = self._is_known(target)
+        head = "edit" if is_known else "write"
         tool = self._tool(lambda _, used: used == head, head.capitalize())
-        return [self._step(self._call(tool, {"file_path": target})), *self._checks(1, {path})]
+        step = self._step(self._call(tool, {"file_path": target}))
+        new = () if is_known else (f"no {path} is known here: it is taken for a new file",)
+        return [replace(step, why=(*new, *step.why)), *self._checks(None, {path})]
 
     def diff(self, text: str) -> list[PredictedStep]:
         """The project's checks after the diff."""
@@ -196,7 +201,7 @@ class _Room:
         head = self._call(self._tool(lambda tool, _: is_shell(tool), "Bash"), {"command": item}).head
         return head in ran and (item == head or " " in head or _NO_PROSE.search(item) is not None)
 
-    def _checks(self, more_lines: int, files: set[str]) -> list[PredictedStep]:
+    def _checks(self, more_lines: int | None, files: set[str]) -> list[PredictedStep]:
         steps = [step for way in self._facts.ways for step in self.command(way.usual.head, more_lines)]
         left = [f"`{each.finding}` in {each.file} is not yours" for each in self._facts.left if each.file in files]
         return [replace(step, why=(*step.why, *left)) for step in steps]
@@ -213,7 +218,8 @@ class _Room:
         row: Row = {"id": "", "ok": True, "started_at": 0.0, "project": self._folder, "step": step_row(tool, given)}
         return calls_of([row])[0]
 
-    def _step(self, call: ToolCall, more_lines: int = 0) -> PredictedStep:
+    def _step(self, call: ToolCall, more_lines: int | None = 0) -> PredictedStep:
+        """The odds of a call after so many more lines; None: after a change of which the size is not known."""
         chance = self._odds.chance(call.tool, call.head, self._around(call, more_lines))
         why = [_reason(each) for each in (chance.reasons if chance else ())[:_REASONS]]
         fails = fails_of(self._facts, call.head)
@@ -222,7 +228,7 @@ class _Room:
         surroundings = (trigger.Surroundings if self._here else _Elsewhere)(
             self._calls[-1].project if self._calls else self._folder,
             self._folder,
-            lambda head: self._trail.added_since(head) + more_lines,
+            lambda head: self._trail.added_since(head) + (1 if more_lines is None else more_lines),
         )
         given: Json = call.input if call.shell else {**call.fields}
         met = trigger.met(self._triggers, call.tool, given, surroundings)
@@ -231,12 +237,21 @@ class _Room:
             step=(call.input if call.shell else f"{call.head} {call.target}")[:_SHOWN_CHARS],
             name=call.head,
             probability=chance.probability if chance else None,
-            basis=_basis(chance) if chance else self.no_basis,
+            basis=_basis(chance, call.head, is_new=self._is_new(call)) if chance else self.no_basis,
             runs=chance.runs if chance else 0,
             failures=chance.failures if chance else 0,
             why=tuple(why),
             lessons=(*proven, *self._of_failures(call, {each.id for each in proven})),
         )
+
+    def _is_new(self, call: ToolCall) -> bool:
+        """Tell whether a command line, word for word, is none of the newest steps here that have its first words."""
+        words = words_in(call.input, _WORDS_ASKED) if call.shell else []
+        found = self._store.having("steps", words, limit=_SAME_WORDS) if words else ()
+        ids: list[Json] = [text_in(row, "id") for row in found]
+        ran = self._store.find("outcomes", {"id": ("in", ids)}).rows if ids else ()
+        own = [row for row in ran if known_as(self._store, text_in(row, "project")) == self._project]
+        return bool(words) and all(each.input != call.input for each in calls_of(own))
 
     def _of_failures(self, call: ToolCall, told: set[str]) -> list[StepLesson]:
         """Lessons about the failures that this very command had here, or one with the option that it has."""
@@ -255,9 +270,11 @@ class _Room:
             if each.text
         ]
 
-    def _around(self, call: ToolCall, more_lines: int) -> Iterator[str]:
+    def _around(self, call: ToolCall, more_lines: int | None) -> Iterator[str]:
         """The circumstances that are known: without a session, those of the file and of the lines alone."""
-        for each in self._trail.around(call, more_lines):
+        for each in self._trail.around(call, more_lines or 0):
+            if more_lines is None and each.startswith("added:"):
+                continue
             if each == NEW and not self._is_known(call.target):
                 yield UNKNOWN
             elif self._calls or (more_lines and each.startswith("added:")):
@@ -287,8 +304,9 @@ class _Elsewhere(trigger.Surroundings):
         return True
 
 
-def _basis(chance: Chance) -> str:
-    counted = f"{chance.failures:,} of {chance.runs:,} runs here failed"
+def _basis(chance: Chance, head: str, *, is_new: bool) -> str:
+    counted = f"{chance.failures:,} of {chance.runs:,} runs of `{head}` here failed"
+    counted += "; no run of this very line is known" if is_new else ""
     usual = f"{100 * chance.mean:.0f} %"
     if chance.runs >= _FEW:
         return f"{counted}; weighed with this project's other commands, of which {usual} fail"

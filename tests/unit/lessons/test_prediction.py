@@ -11,6 +11,7 @@ import pytest
 from ratchet.errors import UsageError
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.book import LessonBook
+from ratchet.lessons.indexing import keep_index
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.odds import odds_of
 from ratchet.lessons.prediction import PredictedStep, Prediction, told_in_words
@@ -62,8 +63,10 @@ def book(store: Store, shop: Path, tmp_path: Path) -> LessonBook:
 
 def learn(store: Store, shop: Path, numbers: list[int]) -> None:
     for n in numbers:
-        ingest(store, session(small(shop, n), f"s{n}", project=str(shop), start=1_700_000_000.0 + DAY * n))
+        rows = session(small(shop, n), f"s{n}", project=str(shop), start=1_700_000_000.0 + DAY * n)
+        ingest(store, rows)
         mine_session(store, f"s{n}")
+        keep_index(store, f"s{n}", rows, str(shop), keep_steps=False)
 
 
 def only(found: Prediction) -> tuple[float, str]:
@@ -77,7 +80,7 @@ def test_a_command_is_as_likely_to_fail_as_it_did_here_and_says_how_often_that_w
 ) -> None:
     likely, basis = only(book.predict("mise run lint", project=str(shop)))
     assert likely == pytest.approx(4 / 24, abs=0.03)
-    assert basis.startswith("4 of 24 runs here failed; weighed with this project's other")
+    assert basis.startswith("4 of 24 runs of `mise run lint` here failed; weighed with this project's other")
     assert only(book.predict(command="git status", project=str(shop)))[0] < likely
 
 
@@ -238,3 +241,15 @@ def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBoo
         assert known(other) == [], other
     (flag,) = known("golangci-lint run --fix --out-format tab")
     assert "has no `--out-format`" in flag
+
+
+def test_a_line_that_never_ran_is_told_from_its_command(book: LessonBook, shop: Path) -> None:
+    _, basis = only(book.predict("mise run lint --fix /", project=str(shop)))
+    assert basis.startswith("4 of 24 runs of `mise run lint` here failed; no run of this very line is known; weighed")
+
+
+def test_of_a_file_nothing_is_said_of_lines_and_one_that_is_not_there_is_told(book: LessonBook, shop: Path) -> None:
+    known, new = (book.predict(file=name, project=str(shop)) for name in ("cmd/cart.go", "nosuch.go"))
+    assert not [why for found in (known, new) for step in found.steps for why in step.why if "added lines" in why]
+    assert "no nosuch.go is known here: it is taken for a new file" in new.steps[0].why
+    assert "taken for a new file" not in told_in_words(known)
