@@ -216,13 +216,14 @@ class Lesson:
     def proof(self) -> str:
         """Say in how many sessions the advice was seen to work."""
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
-        if not self.tried or (self.is_habit and self.wrote > self.worked):
-            return f"a habit here, in {self.wrote} sessions" if self.tried else "not tried yet"
+        if not self.tried:
+            return "not tried yet"
         if not self.worked:
             return f"seen to fail in {met}"
         every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
         part = every if self.worked >= self.tried else f"{self.worked} of {met}"
-        return f"{'a habit here, in' if self.is_habit else 'worked in'} {part}"
+        beside = f"; {self.wrote} with other edits" if self.is_habit and self.wrote > self.worked else ""
+        return f"{'a habit here, in' if self.is_habit else 'worked in'} {part}{beside}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -294,11 +294,10 @@ def _provenance(lesson: Row) -> str:
     where = f" in {len(sessions)} sessions" if isinstance(sessions, list) and len(sessions) > 1 else ""
     counts = f"worked {worked} of {tried} times{where}" if tried else "not counted yet"
     if tried and lesson.get("group"):  # mined: by session
-        habit = LessonStanding(lesson).is_habit
-        if habit and (wrote := _count(lesson, "wrote")) > worked:  # along with something else, too
-            tried = worked = wrote
+        habit, wrote = LessonStanding(lesson).is_habit, _count(lesson, "wrote")
         verb = "a habit here, in" if habit else "worked in"
         counts = f"{verb} {worked} of {tried} session{'s' if tried > 1 else ''}"
+        counts += f"; {wrote} with other edits" if habit and wrote > worked else ""
         counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"
     return f"{counts}; source: {source}; lesson {_plain(_string(lesson, 'id'), 60)}"

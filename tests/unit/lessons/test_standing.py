@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.overview import waiting
-from ratchet.lessons import lessons, lookup, portable
+from ratchet.lessons import fence, lessons, lookup, portable
 from ratchet.lessons.changes import changes_of
 from ratchet.lessons.hunk_lines import LINE_CHARS, at_a_word, cut
 from ratchet.lessons.mined import mine_session
@@ -136,9 +136,31 @@ def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
     along = "return nil //nolint:nilerr // the file may be gone"
     written = [call("Edit", {"file_path": "/w/shop/other.go", "old_string": "return err", "new_string": along})]
     (found,) = learn(store, silenced(1), silenced(2), written)
-    assert (found.state, found.proof) == ("active", "a habit here, in 3 sessions")
+    assert (found.state, found.proof) == ("active", "a habit here, in both sessions; 3 with other edits")
     assert (found.tried, found.worked) == (2, 2), "what was written along is no proof that it ended this finding"
-    assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with other edits beside it)" in found.text
+    assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with other edits)" in found.text
+    held = store.get("lessons", found.id)
+    assert held is not None
+    assert "[a habit here, in 2 of 2 sessions; 3 with other edits;" in fence.digest([held], 4000)[0]
+
+
+@pytest.mark.parametrize(
+    ("finding", "of", "mark"),
+    [
+        ("gosec", "G304: Potential file inclusion via variable", "gosec"),
+        ("gocritic", "ifElseChain: rewrite if-else to switch statement", "gocritic"),
+    ],
+)
+def test_a_mark_of_several_rules_is_a_habit_of_none_that_it_was_not_written_for(
+    store: Store, finding: str, of: str, mark: str
+) -> None:
+    old, new = "x, _ := open(p)", f"x, _ := open(p) //nolint:{mark} // the path is ours"
+    along = [call("Edit", {"file_path": "/w/shop/other.go", "old_string": "y := f()", "new_string": new})]
+    told = [*[linted(finding, of, old, new)] * 2, *[along] * 5]
+    (found,) = learn(store, *told)
+    assert (found.state, found.proof) == ("candidate", "a habit here, in both sessions")
+    (found,) = learn(store, *told, told[0])
+    assert (found.state, found.proof) == ("active", "a habit here, in all 3 sessions")
 
 
 def test_a_habit_waits_for_its_third_session_and_says_so(store: Store) -> None:

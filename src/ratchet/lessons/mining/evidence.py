@@ -76,7 +76,7 @@ and `suppress TOOL` for any of its rules."""
 def judged(key: str, seen: Iterable[Seen], ways: Ways | None = None) -> FixVerdict | None:
     """The verdict on the edits that ended findings of one key, None where they share nothing that could be told."""
     sessions = _by_session(_own(key, each) for each in seen)
-    usual = ways or {}
+    usual = {form: met for form, met in (ways or {}).items() if _is_exact(key, form)}
     history: list[Sequence[Seen]] = []
     right = wrong = unknown = 0
     for now in sessions:
@@ -301,6 +301,12 @@ def _is_own(key: str, form: str) -> bool:
     """Tell whether a fix, where it switches a rule off, does so with the one that found it: another one's was silenced
     along with a fix of this."""
     return not form.startswith("suppress ") or f":{form.rpartition(':')[2]}:" in f":{key}:"
+
+
+def _is_exact(key: str, form: str) -> bool:
+    """Tell whether a mark switches off what a finding is known by, and no more: of `//nolint:gosec` nobody can say
+    which of gosec's rules it was for, so elsewhere it speaks for none of them."""
+    return key.rstrip(":").rpartition(":")[2] == form.rpartition(":")[2]
 
 
 def _is_way(form: str, sessions: AbstractSet[str], ways: Mapping[str, AbstractSet[str]], *, often: bool) -> bool:

@@ -88,7 +88,7 @@ def text_of(
         met = {each.session for each in having}
         every = met.union(*((wrote or {}).get(form, ()) for form in forms))
         counts = f"{len(having)} of {_number(len(ended), 'fix')}, {_number(len(met), 'session')}"
-        counts = f"({counts}; {len(every)} with other edits beside it)" if len(every) > len(met) else f"({counts})"
+        counts = f"({counts}; {len(every)} with other edits)" if len(every) > len(met) else f"({counts})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
         if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it
