@@ -32,11 +32,12 @@ def learned(
     *,
     prevented: str = "",
     waiting: int = 0,
+    withheld: float = 0.0,
     following: bool = True,
 ) -> None:
     """Show what a run of `learn` added: the `facts` of all its projects, the first of all `lessons` and of people's
     `words`, the sentence of the backtest (`prevented`, "" where no lesson could have been told), how many proven ones
-    no hook tells before the step (`waiting`), then what to do next."""
+    no hook tells before the step (`waiting`), the share that hooks withhold, then what to do next."""
     out = show.console()
     read = f"Read {show.number(found.files, 'file')}, {show.number(found.sessions, 'session')}"
     new = f"{show.number(found.outcomes, 'new step')}, {found.failures:,} failed."
@@ -55,7 +56,7 @@ def learned(
     if more > 0:
         show.row(out, f"and {show.number(more, 'more project')}: ratchet lessons facts")
     if found.patterns or any(found.lessons.values()):
-        _news(out, found, lessons, words)
+        _news(out, found, lessons, words, withheld)
     if prevented:
         out.print()
         show.row(out, prevented)
@@ -86,7 +87,9 @@ def homes_read(found: Sequence[HistoryHome]) -> None:
         show.row(show.console(), f"{each.path} ({show.number(each.files, 'file')})", Styled(f"{each.agent}  ", "bold"))
 
 
-def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction]) -> None:
+def _news(
+    out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequence[Correction], withheld: float
+) -> None:
     """Show what a session is told at its start, as far as it is active; else what waits; then what people said, and how
     many lessons there are of each state."""
     fit = (each for each in lessons if not (each.is_quote or each.unsaid or each.stale))
@@ -99,7 +102,7 @@ def _news(out: Console, found: Learned, lessons: Sequence[Lesson], words: Sequen
     _quotes(out, [each for each in words if each.state == "candidate"])
     out.print()
     show.row(out, _gained(found))
-    _in_all(out, lessons, sum(each.state == "active" for each in known))
+    _in_all(out, lessons, sum(each.state == "active" for each in known), withheld)
     never = [each for each in lessons if each.state == "quarantined"]
     if never:
         show.row(out, show_lessons.never(never))
@@ -120,16 +123,22 @@ def _some(
         advised(out, each)
 
 
-def _in_all(out: Console, lessons: Sequence[Lesson], ahead: int) -> None:
-    """Relate the counts: of all lessons, those that agents are told and when, and those that wait. `ahead` are told
+def _in_all(out: Console, lessons: Sequence[Lesson], ahead: int, withheld: float) -> None:
+    """Relate the counts: of all lessons, those that agents are told and when, and those that wait. `ahead` may be told
     before their failure."""
     states = Counter(each.state for each in lessons)
     rest = states["active"] - ahead
     if not rest:
         return
     waits = f"; {show.number(states['candidate'], 'candidate')} told nowhere yet" if states["candidate"] else ""
-    told = f"{ahead} told at a session's start, the other {rest} only where they fail, or by one that says the same"
+    first = f", which tells the first {DIGEST_LINES} of its project" if ahead > DIGEST_LINES else ""
+    told = f"{ahead} for a session's start{first}; the other {rest} only where they fail, or by one that says the same"
     show.row(out, f"In all {show.number(states['active'], 'active lesson')}: {told}{waits}.")
+    if withheld:
+        share = f"{100 * withheld:g} %"
+        show.row(
+            out, f"Hooks withhold each in {share} of the sessions, to measure it: `withheld_share` in ratchet.toml."
+        )
 
 
 def _quotes(out: Console, quotes: Sequence[Correction]) -> None:

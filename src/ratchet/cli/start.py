@@ -17,6 +17,7 @@ from ratchet.cli.folders import PATH
 from ratchet.cli.numbers import Finite
 from ratchet.errors import NotFound, StoreError, UsageError
 from ratchet.integrations.install import waiting
+from ratchet.lessons import exposure
 from ratchet.lessons.backtest.telling import said as told
 from ratchet.records import Fields
 
@@ -97,19 +98,22 @@ def _silent(learned: Learned) -> int:
 
 def _told(runtime: Runtime, learned: Learned, *, of_all: bool) -> None:
     """Show what a run learnt: where it read some files alone, what is about their projects."""
-    lessons, words = runtime.lessons.list(), runtime.lessons.words() if learned.corrections else ()
+    words = runtime.lessons.words() if learned.corrections else ()
+    is_some = any(of_all or each.project in learned.projects for each in runtime.lessons.list())
+    in_all = of_all or (_silent(learned) < learned.files and (is_some or not learned.outcomes))
+    prevented = _replayed(runtime, learned) if in_all else ""  # it decides which lessons come first
+    lessons = [each for each in runtime.lessons.list() if of_all or each.project in learned.projects]
     if not of_all:
-        lessons = [each for each in lessons if each.project in learned.projects]
         words = tuple(each for each in words if each.project in learned.projects)
         learned = replace(learned, corrections=len(words))
-    in_all = of_all or (_silent(learned) < learned.files and (bool(lessons) or not learned.outcomes))
     show_learned.learned(
         learned,
         runtime.lessons.facts(among=learned.projects, limit=len(learned.projects)),
         lessons,
         words,
-        prevented=_replayed(runtime, learned) if in_all else "",
+        prevented=prevented,
         waiting=waiting(runtime.home, project=Path.cwd(), environ=os.environ) if in_all and learned.outcomes else 0,
+        withheld=exposure.published(str(runtime.home)).withheld,
         following=bool(learned.outcomes),
     )
 

@@ -31,7 +31,7 @@ from ratchet.lessons.parts import parts_of
 from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import stale
 from ratchet.lessons.rows import lesson_of, told
-from ratchet.lessons.standing import LessonStanding, without_repeats
+from ratchet.lessons.standing import NEEDS_ERROR, LessonStanding, without_repeats
 from ratchet.lessons.tried import trials
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row
@@ -352,7 +352,7 @@ def _unfit(row: Row, project: str, *, with_evidence: bool) -> str:
         return "what it rests on is gone from the project"
     if lesson.is_quote and not with_evidence:
         return "it is a person's words (--with-evidence writes them)"
-    if lesson.unsaid:
+    if lesson.unsaid != NEEDS_ERROR and lesson.unsaid:
         return lesson.unsaid
     return "" if _one_line(lesson.text, _TEXT_CHARS) else "nothing of it may be shown: it reads as an instruction"
 

@@ -21,6 +21,8 @@ HABIT = (
 )
 """The rule of silenced checks, in the words of every surface and page."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
+NEEDS_ERROR = "only its error says when it is right: told where it fails"
+"""Why a lesson is not told ahead of its failure that a file of notes tells with its error beside it."""
 _PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 
 
@@ -72,6 +74,14 @@ class LessonStanding:
         """Tell whether one session met it, and whoever meets it again reads of the tool what is wrong."""
         met_once = bool(self.tried) and (self.worked or self.tried) < PROVEN_SESSIONS
         return met_once and self.is_explained and not self.saved and not self._asked
+
+    @property
+    def needs_error(self) -> bool:
+        """Tell whether neither its advice nor a command and a rule say before which step it is of use."""
+        from ratchet.lessons.fence import occasion, says_when, shown
+
+        row = shown(dict(self._row))
+        return not (says_when(row) or occasion(row))
 
     @property
     def is_explained(self) -> bool:
@@ -136,9 +146,9 @@ def unsaid(each: LessonStanding) -> str:
         return "it says of each name where it comes from: told where that name is missing"
     if each.is_one_off:
         return "it is about a name that one session met: told where that very name fails"
-    return (
-        "one session met it, and the failing tool says what is wrong: told where it fails" if each.is_told_once else ""
-    )
+    if each.is_told_once:
+        return "one session met it, and the failing tool says what is wrong: told where it fails"
+    return NEEDS_ERROR if each.needs_error else ""
 
 
 def without_repeats(found: Iterable[Lesson]) -> list[tuple[Lesson, int]]:

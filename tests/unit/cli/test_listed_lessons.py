@@ -49,7 +49,8 @@ def test_learn_relates_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixt
     found = listed(store)
     store.close()
     read = Tally(patterns={"p"}).learned(files=1, lessons={}, loops=())
-    show_learned.learned(read, lessons=found, following=False)
+    show_learned.learned(read, lessons=found, withheld=0.2, following=False)
     said = capsys.readouterr().out
-    told = "In all 3 active lessons: 1 told at a session's start, the other 2 only where they fail, or by one that says"
+    told = "In all 3 active lessons: 1 for a session's start; the other 2 only where they fail, or by one that says"
     assert f"{told} the same; 1 candidate told nowhere yet." in said
+    assert "Hooks withhold each in 20 % of the sessions" in said

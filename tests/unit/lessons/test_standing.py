@@ -20,7 +20,7 @@ from ratchet.lessons.mining.evidence import Seen, judged
 from ratchet.lessons.mining.shared_words import filled
 from ratchet.lessons.recall import recall
 from ratchet.lessons.rows import lesson_of
-from ratchet.lessons.standing import HABIT
+from ratchet.lessons.standing import HABIT, NEEDS_ERROR
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row, whole_in
 from ratchet.testing.stores import open_store
@@ -130,6 +130,21 @@ def test_a_habit_of_the_project_is_told_everywhere_and_first_nowhere(store: Stor
     error = f"cart.go:9:2: {RETURNS_NIL} (nilerr)\ncart.go:12:2: {UNWRAPPED} (wrapcheck)"
     assert [each.lesson.is_habit for each in recall(store, error).lessons] == [False, True]
     assert "nolint" not in portable.export(store), "somebody else's habit is no evidence"
+
+
+def test_a_session_is_told_at_its_start_what_every_list_says_it_is(store: Store, tmp_path: Path) -> None:
+    tui = [shell("shop list", "Error: could not open a new TTY: device not configured"), shell("shop list --json")]
+    spawn = [call("Grep", {"pattern": "cart"}, error="Error: spawn /opt/rg ENOENT"), shell("rg cart")]
+    found = learn(store, *[silenced(at) + wrapped() + unpiped() + tui + spawn for at in range(3)])
+    active = [each for each in found if each.state == "active" and not each.unsaid]
+    said, told = fence.digest(lookup.top(str(tmp_path), SHOP), fence.START_LIMIT)
+    assert [row["id"] for row in told] == [each.id for each in active]
+    assert all(f"lesson {each.id}]" in said for each in active)
+    behind = [each for each in found if each.unsaid == NEEDS_ERROR]
+    assert [each.text[:14] for each in behind] == ["What this tool", "Run `shop list"]
+    synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
+    assert behind[1].text in (tmp_path / "AGENTS.md").read_text(), "with its error beside it"
+    assert synced.lessons == len(active) + len(behind)
 
 
 def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
