@@ -10,7 +10,7 @@ from __future__ import annotations
 
 FormRow = tuple[str, str, str, str, str]
 
-_PLACE = r"^\s{0,8}(?:at )?(?P<path>(?:[A-Za-z]:)?[^\s:()\[\]'\"]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
+PLACE = r"^\s{0,8}(?:at )?(?P<path>(?:[A-Za-z]:)?[^\s:()\[\]'\"]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
 # `severity - place - sentence - rule`, as Dart's analyzer and others write it, with whatever between them.
 _SAID = r"^\s{0,8}(?:(?:error|warning|info|hint|style)\s+[-•|]\s+)?"
 _AT = r"(?P<path>[^\s:•]{1,300}\.\w{1,12}):(?P<line>\d{1,6})(?::\d{1,5})?"
@@ -24,20 +24,20 @@ _ABOVE_PYTHON = r"<^\s+File \"(?P<path>[^\"\n]+)\", line (?P<line>\d+)"
 
 FORMS: tuple[FormRow, ...] = (
     # -- linters that name their rule in the line ---------------------------------------------------------------------
-    ("ruff", ".py", _PLACE + r": (?P<code>[A-Z]{1,4}\d{2,4}) (?:\[\*\] )?(?P<msg>.+)$", "ruff:{code}", ""),
-    ("pylint", ".py", _PLACE + r": (?P<code>[CRWEF]\d{4}): (?P<msg>.+?)(?: \([\w-]+\))?$", "pylint:{code}", ""),
-    ("mypy", ": error: ", _PLACE + r": error: (?P<msg>.+?)\s+\[(?P<code>[a-z][a-z-]*)\]$", "mypy:{code}", ""),
-    ("pyright", " - error: ", _PLACE + r" - error: (?P<msg>.+?)\s*\((?P<code>report\w+)\)$", "pyright:{code}", ""),
-    ("pyright", " - error: ", _PLACE + r" - error: (?P<msg>(?!TS\d).+)$", "pyright:{said}", ""),
+    ("ruff", ".py", PLACE + r": (?P<code>[A-Z]{1,4}\d{2,4}) (?:\[\*\] )?(?P<msg>.+)$", "ruff:{code}", ""),
+    ("pylint", ".py", PLACE + r": (?P<code>[CRWEF]\d{4}): (?P<msg>.+?)(?: \([\w-]+\))?$", "pylint:{code}", ""),
+    ("mypy", ": error: ", PLACE + r": error: (?P<msg>.+?)\s+\[(?P<code>[a-z][a-z-]*)\]$", "mypy:{code}", ""),
+    ("pyright", " - error: ", PLACE + r" - error: (?P<msg>.+?)\s*\((?P<code>report\w+)\)$", "pyright:{code}", ""),
+    ("pyright", " - error: ", PLACE + r" - error: (?P<msg>(?!TS\d).+)$", "pyright:{said}", ""),
     ("pyright", "(report", r"^\s+.*\((?P<code>report\w+)\)(?P<msg>)$", "pyright:{code}", "<^"),
     (
         "rubocop",
         ": ",
-        _PLACE + r": [CWEFR]: (?:\[\w+\] )?(?P<code>[A-Z]\w+(?:/\w+)+): (?P<msg>.+)$",
+        PLACE + r": [CWEFR]: (?:\[\w+\] )?(?P<code>[A-Z]\w+(?:/\w+)+): (?P<msg>.+)$",
         "rubocop:{code}",
         "",
     ),
-    ("shellcheck", "[SC", _PLACE + r": \w+: (?P<msg>.+?) \[(?P<code>SC\d{4})\]$", "shellcheck:{code}", ""),
+    ("shellcheck", "[SC", PLACE + r": \w+: (?P<msg>.+?) \[(?P<code>SC\d{4})\]$", "shellcheck:{code}", ""),
     (
         "shellcheck",
         "SC",
@@ -45,7 +45,7 @@ FORMS: tuple[FormRow, ...] = (
         "shellcheck:{code}",
         r"<^In (?P<path>\S+) line (?P<line>\d+):$",
     ),
-    ("eslint", "[", _PLACE + r": (?P<msg>.+?) \[(?:Error|Warning)/(?P<code>[@\w/-]+)\]$", "eslint:{code}", ""),
+    ("eslint", "[", PLACE + r": (?P<msg>.+?) \[(?:Error|Warning)/(?P<code>[@\w/-]+)\]$", "eslint:{code}", ""),
     (
         "eslint",
         "error",
@@ -54,18 +54,18 @@ FORMS: tuple[FormRow, ...] = (
         _ABOVE_FILE,
     ),
     ("eslint", "error", r"^\s+(?P<line>\d{1,6}):\d{1,5}\s+error\s+(?P<msg>.+)$", "eslint:{said}", _ABOVE_FILE),
-    ("biome", " lint/", _PLACE + r" (?P<code>lint/\w+/\w+)(?P<msg>)", "biome:{code}", ""),
-    ("typecheck", "(typecheck)", _PLACE + r": (?P<msg>(?!: ).+) \(typecheck\)$", "c:{said}", ""),
+    ("biome", " lint/", PLACE + r" (?P<code>lint/\w+/\w+)(?P<msg>)", "biome:{code}", ""),
+    ("typecheck", "(typecheck)", PLACE + r": (?P<msg>(?!: ).+) \(typecheck\)$", "c:{said}", ""),
     (
         "golangci",
         ")",
-        _PLACE + r": (?P<msg>(?:(?P<code>[A-Z]{1,3}\d{3,4}|[a-z]\w*(?:-\w+)+"
+        PLACE + r": (?P<msg>(?:(?P<code>[A-Z]{1,3}\d{3,4}|[a-z]\w*(?:-\w+)+"
         r"|[a-z]+[A-Z]\w*): )?.+) \((?P<linter>[a-z][a-z0-9-]{2,30})\)$",
         "{linter}:{code}",
         "",
     ),
     # -- compilers ----------------------------------------------------------------------------------------------------
-    ("tsc", "error TS", _PLACE + r" - error (?P<code>TS\d+): (?P<msg>.+)$", "tsc:{code}", ""),
+    ("tsc", "error TS", PLACE + r" - error (?P<code>TS\d+): (?P<msg>.+)$", "tsc:{code}", ""),
     (
         "tsc",
         "error TS",
@@ -92,7 +92,7 @@ FORMS: tuple[FormRow, ...] = (
     (
         "gcc",
         "error: ",
-        _PLACE + r": (?:fatal )?error: (?P<msg>.+?) \[-W(?:error=)?(?P<code>[\w+-]+)=?\]$",
+        PLACE + r": (?:fatal )?error: (?P<msg>.+?) \[-W(?:error=)?(?P<code>[\w+-]+)=?\]$",
         "cc:{code}",
         "",
     ),
@@ -121,10 +121,10 @@ FORMS: tuple[FormRow, ...] = (
     ("mix", "error: ", r"^\s{0,8}error: (?P<msg>.+)$", "c:{said}", _BELOW_MIX),
     ("mix", "warning: ", r"^\s{0,8}warning: (?P<msg>.+)$", "w:{said}", _BELOW_MIX),
     ("credo", "┃ [", r"^\s*┃ \[[A-Z]\] \S? ?(?P<msg>.+)$", "credo:{said}", _BELOW_CREDO),
-    ("dialyzer", ".ex:", _PLACE + r":(?P<code>[a-z]+(?:_[a-z]+)*)(?P<msg>)$", "dialyzer:{code}", ""),
+    ("dialyzer", ".ex:", PLACE + r":(?P<code>[a-z]+(?:_[a-z]+)*)(?P<msg>)$", "dialyzer:{code}", ""),
     ("rustc", "error: ", r"^error: (?P<msg>.+)$", "c:{said}", _BELOW_RUST),
-    ("javac", ": error: ", _PLACE + r": (?:fatal )?error: (?P<msg>.+)$", "c:{said}", ""),
-    ("mypy", ": error: ", _PLACE + r": error: (?P<msg>.+)$", "c:{said}", ""),
+    ("javac", ": error: ", PLACE + r": (?:fatal )?error: (?P<msg>.+)$", "c:{said}", ""),
+    ("mypy", ": error: ", PLACE + r": error: (?P<msg>.+)$", "c:{said}", ""),
     # -- test runners -------------------------------------------------------------------------------------------------
     (
         "pytest",
@@ -197,17 +197,17 @@ FORMS: tuple[FormRow, ...] = (
     # -- a place, a sentence and the name of a rule, by whichever tool ------------------------------------------------
     ("rule", ":", _SAID + _AT + _BETWEEN + r"(?P<msg>.+)" + _BETWEEN + _RULE + "$", "rule:{code}", ""),
     ("rule", ":", _SAID + r"(?P<msg>.+)" + _BETWEEN + _AT + _BETWEEN + _RULE + "$", "rule:{code}", ""),
-    ("rule", "]", _PLACE + r":? (?:\w+: )?(?P<msg>.+) \[" + _RULE + r"\]$", "rule:{code}", ""),
-    ("rule", ")", _PLACE + r":? (?:\w+: )?(?P<msg>.+) \(" + _RULE + r"\)$", "rule:{code}", ""),
+    ("rule", "]", PLACE + r":? (?:\w+: )?(?P<msg>.+) \[" + _RULE + r"\]$", "rule:{code}", ""),
+    ("rule", ")", PLACE + r":? (?:\w+: )?(?P<msg>.+) \(" + _RULE + r"\)$", "rule:{code}", ""),
     (
         "rule",
         ":",
-        _PLACE + r":? (?:(?:error|warning):? )?(?P<code>[A-Z]{1,8}\d{2,5}(?:/[\w/-]+)?):? (?P<msg>.+)$",
+        PLACE + r":? (?:(?:error|warning):? )?(?P<code>[A-Z]{1,8}\d{2,5}(?:/[\w/-]+)?):? (?P<msg>.+)$",
         "rule:{code}",
         "",
     ),
     # -- a place and a sentence ---------------------------------------------------------------------------------------
-    ("go", ".go:", _PLACE + r": (?P<msg>(?!: |too many errors).+)$", "c:{said}", ""),
+    ("go", ".go:", PLACE + r": (?P<msg>(?!: |too many errors).+)$", "c:{said}", ""),
     (
         "place",
         ":",
@@ -215,4 +215,10 @@ FORMS: tuple[FormRow, ...] = (
         "c:{said}",
         "",
     ),
+)
+
+# A place as each family of tools writes it, down to what it puts between the place and the sentence.
+PLACES = (
+    *("", "_.py:1:1: ", "_.py:1:1: error: ", "_.rb:1:1: C: ", "_.py:1:1 ", "_.py:1:1 - ", "_.py:1:1 - error: "),
+    *("_.ts:1:1 - error ", "_.cs(1,1): ", "_.cs(1,1): error ", "  1:1  error  ", "_.ex:1:"),
 )

@@ -8,7 +8,7 @@ import this. Linear in the text.
 
 from __future__ import annotations
 
-from ratchet.failures.diagnostic_forms import FORMS
+from ratchet.failures.diagnostic_forms import FORMS, PLACE, PLACES
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
 from ratchet.failures.expressions import compiled
@@ -176,6 +176,27 @@ def _plainly(line: str) -> str:
 def keys_of(text: str) -> list[str]:
     """The keys of the findings in a failing output, each once, in order."""
     return [*_keys(text)[0]]
+
+
+def bare_keys_of(text: str) -> list[str]:
+    """The keys of findings that name their rule and stand without a place, as somebody quotes them: each line is read
+    as if one stood before it, for every tool that writes so. Only of a short text: a tool's own output names places."""
+    lines = [line.strip() for line in _lines(text) if line.strip()]
+    forms = [form for form in _FORMS if ("{code}" in form.key or "{linter}" in form.key) and not form.completes]
+    found: dict[str, None] = {}
+    for line in lines if len(lines) <= _BARE_LINES else ():
+        if len(line) > _MESSAGE_CHARS or compiled(PLACE).match(line):
+            continue
+        placed = [f"{place}{line}" for place in PLACES]
+        for form in forms:
+            match = next(filter(None, (form.pattern.match(each) for each in placed if form.mark in each)), None)
+            if match is not None:
+                groups = match.groupdict()
+                found[_key(form, groups, (groups.get("msg") or "").strip(), "", ())] = None
+    return [*found]
+
+
+_BARE_LINES = 20
 
 
 def import_keys_of(text: str) -> list[str]:

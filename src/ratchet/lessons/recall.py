@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from ratchet.failures.diagnostics import import_keys_of, keys_of
+from ratchet.failures.diagnostics import bare_keys_of, import_keys_of, keys_of
 from ratchet.failures.features import LONG
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
@@ -263,7 +263,7 @@ def _keyed(
 
     parted = _BEHIND_WORDS.sub("\n", text)
     imports = import_keys_of(parted)
-    findings = (*keys_of(parted), *imports, *keys_of(text), *keys_titled(text))
+    findings = (*keys_of(parted), *imports, *keys_of(text), *bare_keys_of(text), *keys_titled(text))
     missing = paths.missing_path(text)
     keys = list(dict.fromkeys([*names_of(text), *findings, *([paths.GROUP] if missing else [])]))
     named: list[Json] = [*keys[:_ASKED_KEYS]]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.failures.diagnostics import diagnostics, keys_of, masked
+from ratchet.failures.diagnostics import bare_keys_of, diagnostics, keys_of, masked
 
 
 def _read() -> dict[str, tuple[str, list[tuple[str, str, int]]]]:
@@ -81,3 +82,21 @@ def test_any_text_has_findings_or_none(text: str) -> None:
     for each in diagnostics(text):
         assert each.key
         assert each.line >= 0
+
+
+_PLACE = re.compile(r"^\s*(?:[\w./@+-]+\.\w+[:(])?\d+[:,]\d+(?:\)?:| - |\s+(?=error))\s*|^\s*[\w./@+-]+\.\w+:\d+:\s*")
+
+
+@pytest.mark.parametrize("tool", OUTPUTS)
+def test_a_finding_that_is_quoted_without_its_place_is_known_by_its_rule(tool: str) -> None:
+    for line in OUTPUTS[tool][0].splitlines():
+        quoted = _PLACE.sub("", line)
+        ruled = [each.key for each in diagnostics(line) if each.ruled and each.path]
+        if quoted != line and ruled:
+            assert set(ruled) <= {*bare_keys_of(quoted)}, quoted
+
+
+def test_what_names_no_rule_is_quoted_as_nothing() -> None:
+    for said in ("mend the build (please)", "the Tests fail  often", "see [1]", "", "exit code 1"):
+        assert not [key for key in bare_keys_of(said) if key.partition(":")[0] not in ("please", "eslint")], said
+    assert bare_keys_of("\n".join(["x is unused (unused)"] * 99)) == [], "a whole output names its places itself"

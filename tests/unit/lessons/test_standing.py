@@ -147,6 +147,13 @@ def test_a_session_is_told_at_its_start_what_every_list_says_it_is(store: Store,
     assert synced.lessons == len(active) + len(behind)
 
 
+def test_a_finding_is_recalled_with_and_without_its_place(store: Store) -> None:
+    learn(store, wrapped(), wrapped())
+    for place in ("", "cart.go:12:2: ", "the build failed: cart.go:12:2: "):
+        (found,) = recall(store, f"{place}{UNWRAPPED} (wrapcheck)").lessons
+        assert (found.match, found.text[:12]) == ("finding", "Use `fmt.Err")
+
+
 def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
     along = "return nil //nolint:nilerr // the file may be gone"
     written = [call("Edit", {"file_path": "/w/shop/other.go", "old_string": "return err", "new_string": along})]
