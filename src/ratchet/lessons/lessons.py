@@ -229,7 +229,8 @@ def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:
     """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now on.
 
-    Raises NotFound; Refused for one that switches a check off; Conflict when it changed meanwhile.
+    Raises NotFound; Refused for one that switches a check off, or for a quote without `do`; Conflict when it changed
+    meanwhile.
     """
     from ratchet.failures.redaction.text import clean
     from ratchet.lessons.mining.checks import forbidden
@@ -242,6 +243,11 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
         raise Refused(
             f"lesson {lesson_id} stays {held.get('state')} ({reason}): such a step is never advice. "
             "Write what should be done instead with `ratchet lessons add`"
+        )
+    if not do.strip() and lesson_of(held).is_quote:
+        raise Refused(
+            f"lesson {lesson_id} is a person's words, and no rule yet. Say what agents should do: "
+            f"`ratchet lessons approve {lesson_id} --do 'the rule in your words'`"
         )
     change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}
     if do.strip():

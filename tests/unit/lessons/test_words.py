@@ -174,7 +174,11 @@ def test_a_quote_leaves_the_home_only_when_asked_and_a_rule_of_it_always(store: 
     lesson_id = _only(store).lesson
     assert portable.export(store) == ""
     assert "did not say commit" in portable.export(store, with_evidence=True)
-    approve(store, lesson_id)
+    with pytest.raises(Refused, match="no rule yet") as refused:
+        approve(store, lesson_id)
+    assert f"ratchet lessons approve {lesson_id} --do" in str(refused.value)
+    assert show(store, lesson_id).state == "candidate"
+    approve(store, lesson_id, do="no, I did not say commit anything")  # as it was said, on purpose
     assert portable.sync(store, tmp_path / "A.md", project=PROJECT).lessons == 0
     assert portable.sync(store, tmp_path / "A.md", project=PROJECT, with_evidence=True).lessons == 1
     approve(store, lesson_id, do="commit only when you are asked to")
