@@ -16,8 +16,10 @@ from typing import Literal
 
 from ratchet import files
 from ratchet.errors import BackendError, NotFound, Refused, UsageError
+from ratchet.failures.diagnostics import keys_of
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.kinds.table import KINDS
+from ratchet.failures.missing_names import name_in
 from ratchet.failures.redaction.text import clean, label
 from ratchet.failures.signature import sign, template_of
 from ratchet.lessons import facts
@@ -30,7 +32,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of, tells
 from ratchet.lessons.parts import parts_of
 from ratchet.lessons.repositories import known_as
 from ratchet.lessons.rests import stale
-from ratchet.lessons.rows import lesson_of, told
+from ratchet.lessons.rows import in_any_clone, lesson_of, told
 from ratchet.lessons.standing import NEEDS_ERROR, LessonStanding, without_repeats
 from ratchet.lessons.tried import trials
 from ratchet.ports import Store
@@ -80,13 +82,18 @@ class Synced:
 def export(store: Store, *, project: str | None = None, with_evidence: bool = False) -> str:
     """Active and candidate lessons as JSON lines, with where they come from; "" when there are none. Every line comes
     in elsewhere: what `import_file` would refuse stays here. So do project folders, sessions and outcome ids, which
-    name this machine, and a person's words, unless `with_evidence`."""
+    name this machine, and a person's words, unless `with_evidence`; paths are those of any clone."""
     rows = store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows
     kept = (row for row in rows if (project is None or concerns(row, project)) and not refused(row))
     whole = [row for row in kept if with_evidence or not lesson_of(row).is_quote]
     whole.sort(key=lambda row: by_merit(lesson_of(row)))
-    lines = ({**_exported(row, with_evidence), **trials(store, row)} for row in whole)
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    read = (in_any_clone({**row, **trials(store, row)}) for row in whole)
+    lines = (_line(_exported(row, with_evidence)) for row in read)
+    return "".join(line for line in lines if isinstance(lesson_row(encoded(line), Path(), "import", "", 0.0), dict))
+
+
+def _line(said: Row) -> str:
+    return json.dumps(said, ensure_ascii=False) + "\n"
 
 
 def refused(row: Row, *, here: bool = False) -> str:
@@ -133,6 +140,7 @@ def _exported(row: Row, with_evidence: bool) -> Row:
         "worked": lesson.worked,
         "provenance": lesson.provenance,
         **({"failed": failed} if failed else {}),
+        **{name: row[name] for name in ("met_in", "tried_in_vain") if name in row},
         **({"quote": lesson.quote} if with_evidence and lesson.quote else {}),
     }
 
@@ -227,7 +235,7 @@ def lesson_row(
             given[name] = label(text)
     when, do = clean(given["when"] or ""), clean(given["do"] or "").strip("\n")
     template = template_of(when)
-    if not do.strip() or not tells(template):
+    if not do.strip() or not (tells(template) or any(map(name_in, keys_of(when)))):
         return "needs `when` (an error text with words of its own) and `do` (what to do then)"
     example = clean(given["example"] or "")
     failed = clean(given["failed"] or "")[:_READ_CHARS]
@@ -278,7 +286,8 @@ def _provenance(given: str | None, path: Path, origin: Origin, project: str) -> 
 def _known(store: Store) -> set[tuple[Json, Json, Json]]:
     """Find what is in the store already under another id (mined here, say): an export that comes home adds nothing."""
     rows = store.find("lessons").rows
-    return {(row.get("text"), row.get("when_text"), row.get("state")) for row in rows if not row.get("origin")}
+    ours = [each for row in rows if not row.get("origin") for each in (row, in_any_clone(row))]
+    return {(row.get("text"), row.get("when_text"), row.get("state")) for row in ours}
 
 
 def _is_known(row: Row, known: set[tuple[Json, Json, Json]]) -> bool:

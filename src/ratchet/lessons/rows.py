@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.standing import LessonStanding, place, unsaid
-from ratchet.records import Lesson, Row, record_of, text_in
+from ratchet.records import Json, Lesson, Row, record_of, text_in
 
 
 def lesson_of(row: Row) -> Lesson:
@@ -40,6 +41,29 @@ def without_evidence(lesson: Lesson) -> Lesson:
         return lesson
     text = WITHHELD if lesson.is_quote else lesson.text
     return replace(lesson, quote="", text=text, step="", sessions=(), note="", noted_in="")
+
+
+_TEXTS = ("text", "when_text", "met", "example", "failed", "tried_in_vain")
+_HOME = re.compile(r"(?<![\w./~-])/(?:Users|home)/[^/\s\"'`]+(?=/)")
+
+
+def in_any_clone(row: Row) -> Row:
+    """A lesson's row as it reads on every machine: paths in a folder of its project begin with `.`, those in a
+    person's home with `~`."""
+    projects = row.get("projects")
+    folders = {str(each).rstrip("/") for each in projects} if isinstance(projects, list) else set()
+    named = [re.escape(each) for each in folders if each.startswith("/")]
+    named.sort(key=len, reverse=True)  # a worktree before the folder around it
+    own = re.compile(rf"(?<![\w./~-])(?:{'|'.join(named)})(?![\w-]|\.\w)" if named else r"(?!)")
+
+    def read(value: Json) -> Json:
+        if isinstance(value, str):
+            return _HOME.sub("~", own.sub(".", value)) if "/" in value else value
+        if isinstance(value, list):
+            return [read(each) for each in value]
+        return {name: read(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+    return {**row, **{name: read(row[name]) for name in _TEXTS if name in row}}
 
 
 def told(when: str, source: str) -> Row:

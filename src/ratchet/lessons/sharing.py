@@ -24,7 +24,7 @@ from ratchet.lessons import trust
 from ratchet.lessons.exposure import concerns, vouched
 from ratchet.lessons.portable import FORMAT, refused
 from ratchet.lessons.rests import stale
-from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.rows import in_any_clone, lesson_of
 from ratchet.lessons.team import (
     ENDING,
     OLD,
@@ -92,7 +92,7 @@ def share(store: Store, project: Path, *, home: Path, with_evidence: bool = Fals
         if lesson_of(row).is_quote and not with_evidence:
             quotes += 1
         else:
-            plan.add(project, _said(row), str(row["id"]), trusted=True)
+            plan.add(project, _said(in_any_clone(row)), str(row["id"]), trusted=True)
     moved = sum(
         plan.add(project, _said(line.row, state=line.state), OLD, trusted=OLD in trusted)
         for line in lines

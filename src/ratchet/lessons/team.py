@@ -20,7 +20,7 @@ from ratchet.errors import BackendError, Refused, UsageError
 from ratchet.lessons import trust
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.portable import Imported, lesson_row, with_pattern
-from ratchet.lessons.rows import lesson_of
+from ratchet.lessons.rows import in_any_clone, lesson_of
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Quarantined, Row, whole_in
 from ratchet.sandbox.beneath import open_beneath, read_beneath
@@ -227,9 +227,11 @@ def said_here(store: Store, project: Path) -> tuple[set[Key], set[Key], set[Key]
         ):
             continue
         said = active if row["state"] == "active" else waiting if row["state"] == "candidate" else aside
-        said.add((row.get("text"), row.get("when_text")))
+        shared = in_any_clone(row)
+        said.add((shared.get("text"), shared.get("when_text")))
         earlier = row.get("earlier")
-        aside.update((text, row.get("when_text")) for text in (earlier if isinstance(earlier, list) else ()))
+        before = [in_any_clone({**row, "text": text}) for text in (earlier if isinstance(earlier, list) else ())]
+        aside.update((each.get("text"), each.get("when_text")) for each in before)
     return active, active | waiting, aside - active - waiting
 
 
@@ -263,7 +265,8 @@ def _follow(store: Store, project: Path, aside: Collection[Key], now: float) -> 
     here stays."""
     for held in store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows if aside else ():
         ours = not held.get("origin") and not held.get("decided") and held.get("scope") == "project"
-        if ours and (held.get("text"), held.get("when_text")) in aside and concerns(held, str(project)):
+        shared = in_any_clone(held)
+        if ours and (shared.get("text"), shared.get("when_text")) in aside and concerns(held, str(project)):
             _retire(store, held, f"put aside in {trust.FOLDER}/{PLACE}", now)
 
 

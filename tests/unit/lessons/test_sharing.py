@@ -10,6 +10,11 @@ import pytest
 
 from ratchet import Ratchet
 from ratchet.errors import Refused, UsageError
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.mined import mine_session
+from ratchet.lessons.rows import in_any_clone
+from ratchet.store.sqlite import SqliteStore
+from support.sessions import call, session, shell
 
 WHEN = "fatal: The current branch fix has no upstream branch."
 GOOD = "Run `git push -u origin <branch>`."
@@ -170,3 +175,50 @@ def test_a_home_is_no_place_for_a_team(tmp_path: Path) -> None:
         opened.lessons.add(when=WHEN, do=GOOD, state="active", project=str(tmp_path))
         with pytest.raises(UsageError, match="this home itself"):
             opened.lessons.share(tmp_path)
+
+
+PATHS = [
+    ("as in `{}/bin/shop list --json`", "as in `./bin/shop list --json`"),
+    ("`cd {}`, then `make`", "`cd .`, then `make`"),
+    ("read {}/.worktrees/tidy/cart.go", "read ./cart.go"),
+    ("read {}-next/cart.go, {}.old/a", "read {}-next/cart.go, {}.old/a"),
+    ("read /home/ada/notes.md and /Users/ada/dev/other/x.go", "read ~/notes.md and ~/dev/other/x.go"),
+    ("read /srv{}/cart.go", "read /srv{}/cart.go"),
+]
+
+
+@pytest.mark.parametrize(("here", "shared"), PATHS)
+def test_paths_of_the_project_and_of_a_person_are_shared_as_any_clone_has_them(here: str, shared: str) -> None:
+    row = in_any_clone({"text": here.replace("{}", "/w/shop"), "projects": ["/w/shop", "/w/shop/.worktrees/tidy"]})
+    assert row["text"] == shared.replace("{}", "/w/shop")
+    assert in_any_clone(row) == row
+
+
+def test_what_sessions_taught_is_exported_shared_and_comes_in_elsewhere(ratchet: Ratchet, project: Path) -> None:
+    tool = f"{project}/bin/shop"
+    missing = "cart.go:9:2: undefined: id"
+    edit = {"file_path": f"{project}/cart.go", "old_string": "import (", "new_string": 'import (\n\t"shop.io/cart/id"'}
+    told_so = "error: required flag(s) `--json` not set for the cart"
+    calls = [
+        *(shell("go build ./...", missing), call("Edit", edit), shell("go build ./...")),
+        *(shell(f"{tool} list", told_so), shell(f"{tool} list --json")),
+    ]
+    store = SqliteStore(project.parent / "home" / "ratchet.db")
+    for name in ("one", "two", "three"):
+        ingest(store, session(calls, name, project=str(project)))
+        mine_session(store, name)
+    store.close()
+    found = {each.text for each in ratchet.lessons.list(state="active")}
+    assert any(tool in each for each in found), found
+    assert any('Import `"shop.io/cart/id"`' in each for each in found), found
+    text = ratchet.lessons.export()
+    assert str(project) not in text
+    assert ratchet.lessons.take(text.encode(), name="own").imported == 0, "what comes home adds nothing"
+    shared = ratchet.lessons.share(project)
+    assert (shared.rejected, len(shared.written)) == ((), len(found))
+    assert not any(str(project) in each for each in files(project).values())
+    assert {each.text for each in ratchet.lessons.list(state="active")} == found, "nor does what is read back"
+    assert (ratchet.lessons.share(project).written, ratchet.lessons.share(project).known) == ((), len(found))
+    with Ratchet(project.parent / "other") as other:
+        taken = other.lessons.take(text.encode(), name="theirs")
+        assert (taken.imported, taken.rejected) == (text.count("\n"), ())
