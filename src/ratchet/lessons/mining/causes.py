@@ -46,19 +46,19 @@ _MANGLED = (
         re.compile(
             r"^(?:\(eval\)|(?:z|ba)?sh):(?: line )?\d+: (?:permission denied|command not found): *$", re.MULTILINE
         ),
-        "With a pipe a command takes no `\\` at a line's end here: write it on one line, or run its parts one by one.",
+        "Write a command with a pipe on one line, or run its parts one by one: a `\\` at a line's end breaks it here.",
     ),
     (
         "=$(",
         re.compile(r"(?:^|[;&|\n(])\s*(?:export\s+)?[A-Za-z_]\w*=\$\("),
         re.compile(r"^\(eval\):\d+: parse error near `\('", re.MULTILINE),
-        "With a pipe a command takes no `NAME=$(...)` here: put the `$(...)`, in quotes, where it is used.",
+        "In a command with a pipe put `$(...)`, in quotes, where it is used: `NAME=$(...)` breaks it here.",
     ),
     (
         "!=",
         re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
-        "Behind a pipe each `!` gets a `\\` here: write a filter of jq without `!=`, as `select(.x == 1 | not)`.",
+        "Write a filter of jq behind a pipe without `!=`, as `select(.x == 1 | not)`: each `!` gets a `\\` here.",
     ),
 )
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")

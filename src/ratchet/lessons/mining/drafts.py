@@ -149,8 +149,9 @@ def _plain(form: str, seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep
 
 
 def _without_command(each: Resolution) -> Resolution:
-    fact = each.text.partition("`: ")[0] + "`."
-    return replace(each, text=fact, do=fact)
+    fact = each.text.partition("`: ")[0]
+    text = f"{fact}`: leave it out; `{fact.split('`')[1]} --help` lists what there is."
+    return replace(each, text=text, do=text)
 
 
 def _held_back(seen: Sequence[Resolution], vouched: Vouched) -> str:

@@ -31,7 +31,7 @@ def remedy(
     """The remedy that led from `failed` to `worked`, with what ran `between` them. `piece` is the simple command of
     `worked` that does what failed (shells only); `root` the folder in which the session began."""
     if stand_in and piece is not None and not failed.shell:
-        return by_shell(worked, piece)
+        return by_shell(failed, worked, piece)
     if not (worked.shell and failed.shell and piece is not None):
         tool = not (failed.shell or worked.shell or failed.writes or stand_in)
         found = fields_remedy(failed, worked) if tool else evidence("unclear", worked.input)

@@ -79,10 +79,11 @@ def _renamed(failed: ToolCall, takes: str, not_taken: str) -> Remedy:
     return Remedy(rule="fields", text=text, do=takes, reusable=True, form=form)
 
 
-def by_shell(worked: ToolCall, piece: Piece) -> Remedy:
+def by_shell(failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy:
     """A command looked for what a tool could not, since it did not start."""
-    text = f"What this tool runs is not there: look by `{worked.tool}` instead."
-    return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=f"by {worked.tool}")
+    text = f"`{failed.tool}` cannot start its own program: look by `{worked.tool}` instead, as with `{piece.head}`."
+    form = f"by {worked.tool} for {failed.tool}"
+    return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=form)
 
 
 def _with_fields(failed: ToolCall, worked: ToolCall, names: Sequence[str]) -> Remedy:
