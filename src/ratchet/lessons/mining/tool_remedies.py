@@ -81,9 +81,9 @@ def _renamed(failed: ToolCall, takes: str, not_taken: str) -> Remedy:
 
 def by_shell(failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy:
     """A command looked for what a tool could not, since it did not start."""
-    text = f"`{failed.tool}` cannot start its own program: look by `{worked.tool}` instead, as with `{piece.head}`."
-    form = f"by {worked.tool} for {failed.tool}"
-    return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=form)
+    ways = f"look by `{worked.tool}` instead, as with `{piece.head}`"
+    text = f"Where a tool cannot start its own program, as `{failed.tool}`, {ways}."
+    return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=f"by {worked.tool}")
 
 
 def _with_fields(failed: ToolCall, worked: ToolCall, names: Sequence[str]) -> Remedy:
