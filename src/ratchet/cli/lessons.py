@@ -39,15 +39,19 @@ def lessons() -> None:
 @lessons.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @project_option("Only those that count in this project.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many at most.")
 @home_option
 @json_option
-def list_(state: LessonState | None, project: str | None, as_json: bool) -> None:
-    """All lessons, those with the best evidence first."""
+def list_(state: LessonState | None, project: str | None, limit: int, as_json: bool) -> None:
+    """Show lessons, those with the best evidence first.
+
+    With --json, all of them.
+    """
     found = opened().lessons.list(state=state, project=project)
     if as_json:
         show.as_json([shapes.lessons.LessonShape.built(each) for each in found])
     else:
-        show_lessons.lessons(found, narrowed=state is not None or project is not None)
+        show_lessons.lessons(found, limit=limit, narrowed=state is not None or project is not None)
 
 
 @lessons.command("show")

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _WAYS = {"refused": "refused", "interrupted": "stopped", "typed": "after", "review": "reviewed"}
 
 
-_ONLY = Styled("  only ", "dim")
+_NOT_AT_START = Styled("  told ", "dim")
 _WAITING = 5  # candidates that are listed among all lessons
 
 
-def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
-    """Show lessons: of all states, those in use whole, and of the others the first few; `narrowed` to what was asked
-    for, each."""
+def lessons(found: Sequence[Lesson], *, limit: int = 20, narrowed: bool = False) -> None:
+    """Show lessons, `limit` at most: of all states, those in use whole, and of the others the first few; `narrowed` to
+    what was asked for, each."""
     out = console()
     if not found:
         none = "No such lessons. Next: ratchet lessons list, which shows those that there are"
@@ -42,8 +42,10 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
         return
     known = without_repeats(found)
     shown = [(each, 0) for each in found] if narrowed else _chosen(known)
-    for each, others in shown:
+    for each, others in shown[:limit]:
         _entry(out, each, others=others)
+    if len(shown) > limit:
+        row(out, f"and {number(len(shown) - limit, 'more lesson')}: --limit {len(shown)} shows all")
     waiting = [each for each in found if each.state == "candidate"]
     left_out = sum(each.state == "candidate" for each, _ in known) - _WAITING
     if left_out > 0 and not narrowed:
@@ -53,9 +55,10 @@ def lessons(found: Sequence[Lesson], *, narrowed: bool = False) -> None:
             out, "A candidate is handed to no agent until it has worked in two sessions (in one, where the error itself"
         )
         row(out, "names what was wrong), unless its line says why, or: ratchet lessons approve ID")
-    unsaid = Counter(each.unsaid for each, _ in known if each.state == "active" and each.unsaid)
-    for why, count in () if narrowed else unsaid.items():
-        row(out, f"{number(count, 'active lesson')} not shown: {why}; ratchet lessons list --state active")
+    unsaid = sum(each.state == "active" and bool(each.unsaid) for each, _ in known)
+    if unsaid and not narrowed:
+        why = "ratchet lessons list --state active says of each why"
+        row(out, f"{number(unsaid, 'active lesson')} not shown, which no session is told at its start: {why}")
     if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
     kept = [each for each in found if each.state == "quarantined"]
@@ -88,7 +91,7 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     if each.reason:
         row(out, plain(each.reason, 200), Styled("  why  ", "dim"))
     if each.state == "active" and each.unsaid:
-        row(out, plain(f"{each.unsaid}; not among what agents are told at a session's start", 200), _ONLY)
+        row(out, plain(f"not at a session's start: {each.unsaid}", 200), _NOT_AT_START)
     if each.stale:
         row(out, plain(f"{each.stale}; told to nobody there until it is met again", 300), Styled("  gone ", "yellow"))
 

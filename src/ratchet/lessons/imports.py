@@ -30,7 +30,7 @@ def recount_imports(store: Store, project: str, ran: ProjectRuns, *, now: float)
         "lines": {key: each.text for key, each in found.items()},
         "told": [[f"import {each.module}"] for each in found.values()],
         "kind": "code_error",
-        "when_text": "a name is not known that this project imports",
+        "when_text": "a name that this project imports elsewhere is not known",
         "text": "\n".join([_TEXT, *(each.text for each in found.values())]),
         "provenance": "counted in the edits of sessions",
         "seen_at": max((at for key in found for at, _, _ in ran.imported[key]), default=0.0),
@@ -59,7 +59,7 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
         "lines": {folder: folders[folder] for folder in sorted(folders)},
         "told": [],
         "kind": "resource_missing",
-        "when_text": "a path is not there, of a project whose files are known",
+        "when_text": "a path is not there, in a project whose files are known",
         "text": f"Sessions of this project opened {len(used)} files in {len(folders)} folders: of a path that is not "
         "there it is said which of them it may be.",
         "provenance": "counted in the calls of sessions",

@@ -21,7 +21,7 @@ HABIT = (
 )
 """The rule of silenced checks, in the words of every surface and page."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
-NEEDS_ERROR = "only its error says when it is right: told where it fails"
+NEEDS_ERROR = "only its error says when it is right; it is told where that comes"
 """Why a lesson is not told ahead of its failure that a file of notes tells with its error beside it."""
 _PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 
@@ -143,11 +143,11 @@ def unsaid(each: LessonStanding) -> str:
     if each.known:
         return "whoever knows the tool knows it"
     if each.is_table:
-        return "it says of each name where it comes from: told where that name is missing"
+        return "each of its lines is about one name; it is told where that is missing"
     if each.is_one_off:
-        return "it is about a name that one session met: told where that very name fails"
+        return "one session alone met the name that it is about; it is told where that very name fails"
     if each.is_told_once:
-        return "one session met it, and the failing tool says what is wrong: told where it fails"
+        return "one session met it, and the failing tool says what is wrong; it is told where it fails"
     return NEEDS_ERROR if each.needs_error else ""
 
 

@@ -23,6 +23,10 @@ def test_what_is_left_out_is_counted_only_where_something_is(
     store.close()
     show_lessons.lessons(found, narrowed=True)
     assert "more candidate" not in capsys.readouterr().out
+    show_lessons.lessons(found, limit=4, narrowed=True)
+    said = capsys.readouterr().out
+    assert "and 10 more lessons: --limit 14 shows all" in said
+    assert said.count("  when ") == 4
     show_lessons.lessons(found)
     assert "and 3 more candidates" in capsys.readouterr().out, "eight remedies, five of them shown"
 

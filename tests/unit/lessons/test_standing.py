@@ -328,7 +328,9 @@ def test_what_the_message_says_or_one_session_renamed_is_not_told_ahead(store: S
     assert (found.state, "in its place" in found.text) == ("active", True)
     assert lookup.top(str(tmp_path), SHOP) == []
     synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
-    assert synced.left_out == {"it is about a name that one session met: told where that very name fails": 1}
+    assert synced.left_out == {
+        "one session alone met the name that it is about; it is told where that very name fails": 1
+    }
     assert recall(store, "cart.go:9:2: undefined: paths.ShadowPrefix").lessons, "it is told where it fails"
 
 
