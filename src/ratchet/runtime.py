@@ -135,13 +135,8 @@ class Runtime(Foundation):
         from ratchet.healing.book import EpisodeBook
         from ratchet.healing.models.choice import ModelChoice
 
-        return EpisodeBook(
-            self.home,
-            reading=self._read,
-            sandboxes=self.sandboxes,
-            changed=self.publish,
-            models=ModelChoice(self.config, os.environ),
-        )
+        models = ModelChoice(self.config, os.environ)
+        return EpisodeBook(self.home, reading=self._read, sandboxes=self.sandboxes, changed=self.publish, models=models)
 
     @property
     def models(self) -> ModelBook:
@@ -251,7 +246,8 @@ class Runtime(Foundation):
         return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
 
     def _read(self, *, drained: bool = True) -> Store:
-        """The store, after what was recorded is in it."""
+        """The store, after what was recorded is in it. Raises NotFound where a question finds no home."""
+        self.need()
         if drained:
             self.drain()
         return self.store

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from ratchet.cli.app import cli
 from ratchet.cli.demo import HISTORY
-from ratchet.errors import RatchetError, UsageError
+from ratchet.errors import NotFound, RatchetError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +91,32 @@ def test_true_and_false_are_one_and_zero_in_any_table(taught: Path, tmp_path: Pa
     )
     assert said == meant
     assert "keep b" in said
+
+
+@pytest.mark.parametrize("asked", ["patterns", "health", "report", "predict ls", "sessions list", "trials list"])
+def test_a_question_makes_no_home_where_none_is(tmp_path: Path, asked: str) -> None:
+    told, error = ran(tmp_path / "mistyped", *asked.split())
+    assert (told, isinstance(error, NotFound)) == ("", True)
+    assert f"there is no home at {tmp_path / 'mistyped'}" in str(error)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_begins_something_makes_the_home_that_is_named(tmp_path: Path) -> None:
+    assert ran(tmp_path / "new", "lessons", "add", "--when", "boom", "--do", "make clean")[1] is None
+    assert "make clean" in ran(tmp_path / "new", "lessons", "list")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("predict",), "TEXT, or one of --command, --file, --diff and --plan"),
+        (("predict", "--file", "a", "--command", "b"), "TEXT, or one of --command"),
+        (("predict", "--diff", "empty"), "empty holds no text; name another file"),
+    ],
+)
+def test_a_prediction_of_nothing_names_the_options(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+    assert said in str(ran(taught, *words)[1])

@@ -147,12 +147,15 @@ home_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 
 
-def opened() -> Runtime:
-    """The runtime of this call, closed when the command ends."""
+def opened(*, begins: bool = False) -> Runtime:
+    """The runtime of this call, closed when the command ends. Only a command that begins something makes a home where
+    none is at the place that is named; any other is a question."""
     from ratchet.runtime import Runtime
 
     ctx = click.get_current_context()
-    runtime = Runtime.open(home=ctx.find_root().obj)
+    home = ctx.find_root().obj
+    runtime = Runtime.open(home=home)
+    runtime.must_exist = home is not None and not begins
     ctx.call_on_close(runtime.close)
     return runtime
 

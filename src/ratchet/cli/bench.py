@@ -127,7 +127,7 @@ def run(
     """
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID")
-    book = opened().benchmarks
+    book = opened(begins=True).benchmarks
     with draining() as asked_to_stop, show_bench.progress(quiet=as_json) as told:
         means = BenchMeans(
             told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set, usd=budget_usd, seconds=budget_s
@@ -203,7 +203,7 @@ def check(name: str, unsafe: bool, as_json: bool) -> None:
     
     Exit codes: 0 every task can measure; 1 some cannot.
     """
-    book = opened().benchmarks
+    book = opened(begins=True).benchmarks
     with show.progress(quiet=as_json) as progress:
         found = book.check(name, _checking(unsafe, progress))
     show.as_json(shapes.bench.BenchCheckShape.built(found)) if as_json else show_bench.checked(found)
@@ -248,7 +248,7 @@ def import_(
     """
     from ratchet.evolving.bench.promptfoo import looks_like_promptfoo
 
-    book = opened().benchmarks
+    book = opened(begins=True).benchmarks
     is_log = source.endswith((".eval", ".json")) and not looks_like_promptfoo(Path(source))
     if kind == "inspect" or (kind == "auto" and is_log):
         held = book.import_run(Path(source), name=name, scorer=scorer)

@@ -79,7 +79,7 @@ def watch(
     if (every_s is not None) + once + status != 1 and not (unit and every_s):
         raise UsageError("say when: --every 6h, --once, or --status")
     request = asked(agent=agent, bench=name, usd=budget_usd, cwd=Path.cwd())
-    runtime = opened()
+    runtime = opened(begins=True)
     if unit:
         _write_units(unit, name, agent, every_s, into, runtime.home)
         return

@@ -61,7 +61,7 @@ def ab(
     """
     if (folder is None) == (resume is None):
         raise UsageError("give --tasks DIR, or --resume ID")
-    runtime = opened()
+    runtime = opened(begins=True)
     root = runtime.home / "ab"
     if folder is None:
         name = resume or ""

@@ -31,7 +31,7 @@ def cure(lesson_id: str | None, kind: CureKind | None, undo: bool, project: str 
     skill, a git setting, a command before each commit, a check that denies a step, a permission rule. One that does not
     help is taken out again, byte for byte.
     """
-    runtime = opened()
+    runtime = opened(begins=True)
     book, folder = runtime.cures, folder_meant(runtime, project)
     if (kind or undo) and not lesson_id:
         raise UsageError("name the lesson: ratchet lessons cure ID; without one it shows what could be changed")

@@ -63,7 +63,7 @@ def evolve(
         return
     if (agent is None) == (resume is None):
         raise UsageError("give --agent DIR|SPEC, or --resume ID; `ratchet evolve list` names earlier runs")
-    runtime = opened()
+    runtime = opened(begins=True)
     book = runtime.evolutions
     with draining() as asked_to_stop, show_evolve.watching(quiet=as_json) as told:
         given = replace(means(), told=heard(told, asked_to_stop), stopping=asked_to_stop.is_set)

@@ -105,7 +105,7 @@ def run(
     try:
         left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
         landing = landing_of(applies=applies, branch=branch, patch=left, doubtful=doubtful)
-        book = opened().episodes
+        book = opened(begins=True).episodes
         with draining("ending; again to end at once") as cancelled:
             plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)

@@ -132,7 +132,7 @@ def add(when: str, do: str, scope: Scope, project: str | None, active: bool, sou
     One that switches a check off is quarantined at once, whatever was asked for.
     """
     state: LessonState = "active" if active else "candidate"
-    runtime = opened()
+    runtime = opened(begins=True)
     book, project = runtime.lessons, project_meant(runtime, project)
     found = book.add(when=when, do=do, scope=scope, project=project, state=state, source=source)
     show.as_json(shapes.lessons.LessonShape.built(found)) if as_json else show_lessons.decided(found)
@@ -242,7 +242,7 @@ def sync(file: Path, project: str | None, with_evidence: bool, dry_run: bool, as
 
     For agents without hooks: keeps a marked block of the project's active lessons in FILE (CLAUDE.md, AGENTS.md).
     """
-    synced = opened().lessons.sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
+    synced = opened(begins=True).lessons.sync(file, project=project, with_evidence=with_evidence, dry_run=dry_run)
     if as_json:
         show.as_json(shapes.machine.SyncedShape.built(synced, file=str(file)))
     else:
@@ -331,7 +331,7 @@ def import_(file: Path, as_json: bool) -> None:
 
     FILE holds the JSON lines that `export` wrote. Where each came from is kept. Exit code 2 where it holds no lesson.
     """
-    found = opened().lessons.load(file)
+    found = opened(begins=True).lessons.load(file)
     if as_json:
         show.as_json(shapes.lessons.ImportedShape.built(found))
     if not found.imported and not found.known:

@@ -36,7 +36,7 @@ def mcp(with_evidence: bool) -> None:
         from ratchet.serving.mcp.server import create
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
-    runtime = opened()
+    runtime = opened(begins=True)
     told = _ending_on_signals(_mend_input())
     create(runtime, lambda: _place(runtime, with_evidence)).run("stdio")
     if told.is_set():

@@ -58,7 +58,7 @@ def serve(
         from ratchet.serving.api.serving import Serving
     except ImportError as error:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
-    runtime = opened()
+    runtime = opened(begins=True)
     serving = Serving(
         host=host,
         token=_given(token),

@@ -34,7 +34,7 @@ def init(as_json: bool) -> None:
 
     Not needed: the first `learn` or `record` does it.
     """
-    home = opened().init()
+    home = opened(begins=True).init()
     if as_json:
         show.as_json(shapes.machine.HomeShape(home=str(home)))
     else:
@@ -56,7 +56,7 @@ def learn(paths: tuple[Path, ...], only_list: bool, as_json: bool) -> None:
     agents that are known (--list shows them). Reading the same history again adds nothing; a grown file is continued.
     Understood: sessions of coding agents, conversations with tool calls, JSON lines, OTLP traces, logs.
     """
-    runtime = opened()
+    runtime = opened(begins=True)
     if only_list:
         if paths:
             raise UsageError("--list shows the homes that are known: leave the paths out")
@@ -140,7 +140,7 @@ def watch_dir(folder: Path, once: bool, interval_s: float, as_json: bool) -> Non
     One that was read goes to FOLDER/.processed/, a bad one to FOLDER/.rejected/ with the reason beside it. Watches
     until Ctrl-C, unless --once is given.
     """
-    runtime = opened()
+    runtime = opened(begins=True)
     while True:
         polled = runtime.poll_folder(folder)
         if as_json:
@@ -179,7 +179,7 @@ def record(agent: str | None, as_json: bool, error: str | None, **given: object)
         error = sys.stdin.buffer.read().decode("utf-8", "replace")
     said = {name: value for name, value in given.items() if value is not None}
     fields = cast("Fields", {**said, "error": error, "source": "cli"})
-    runtime = opened()
+    runtime = opened(begins=True)
     outcome_id = runtime.record(agent, **fields)
     if runtime.recorder.lost:  # a program must not fail for a record of it; who came to record one is told
         raise StoreError("nothing was recorded: free some space or give write access, then record it again")
