@@ -52,10 +52,12 @@ def need_time_or_none(name: str, value: object) -> None:
 def whole_id(store: Store, table: str, given: str) -> str:
     """The one id of a table that begins with this; what was given where it is whole, or names none. Raises UsageError
     where several begin so."""
-    if len(given) < _LEAST_CHARS or store.get(table, given) is not None:
+    if not given or store.get(table, given) is not None:
         return given
     rows = store.find(table, {"id": (">=", given)}, order=("id",), limit=3).rows
     found = [str(row["id"]) for row in rows if str(row["id"]).startswith(given)]
+    if found and len(given) < _LEAST_CHARS:
+        raise UsageError(f"{given} is too short for an id: give {_LEAST_CHARS} characters at least, as of {found[0]}")
     if len(found) > 1:
         raise UsageError(f"{given} begins several ids ({', '.join(found)}, ...): give more of it")
     return found[0] if found else given

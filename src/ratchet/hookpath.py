@@ -458,6 +458,8 @@ def log_fault(home: str, event: str, fault: BaseException) -> None:
     said = " ".join(str(fault).split())[:300]
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {event or '-'} {type(fault).__name__}: {said}\n"
     try:
+        if not _recorded[0]:  # a person ran it by hand, and reads what it says
+            os.write(2, f"ratchet: {said}\n".encode("utf-8", "replace"))
         path = os.path.join(exposure.hook_folder(home), "hook.log")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags, 0o600)

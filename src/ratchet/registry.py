@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -167,7 +168,10 @@ def _with_argument(group: str, name: str) -> tuple[object, str]:
 def client(name: str) -> Client:
     """The coding agent of a name: a built-in, a plugin's, or a class at `package.module:Class`. Raises UsageError."""
     if ":" not in name and name not in _BUILT_IN[CLIENTS] and name not in names(CLIENTS):
-        raise UsageError(f"no coding agent {name!r} is known here; known: {', '.join(names(CLIENTS))}")
+        known = names(CLIENTS)
+        near = get_close_matches(name, known, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"no coding agent {name!r} is known here; {meant}known: {', '.join(known)}")
     made = named(CLIENTS, name)
     if not callable(made):
         raise UsageError(f"client {name!r} cannot be called; name a class that is called without arguments")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import ratchet
+from ratchet import hookpath, registry
 from ratchet.cli.app import cli
 from ratchet.cli.demo import HISTORY
 from ratchet.errors import NotFound, RatchetError, UsageError
@@ -120,3 +123,46 @@ def test_a_prediction_of_nothing_names_the_options(
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
     assert said in str(ran(taught, *words)[1])
+
+
+def test_bytes_that_are_no_text_are_not_echoed(taught: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.out").write_bytes(b"\x7fELF\0\0\1")
+    told, error = ran(taught, "recall", str(tmp_path / "a.out"))
+    assert told == ""
+    assert "a.out is binary, no text" in str(error)
+
+
+def test_a_part_of_an_id_that_is_too_short_says_so(taught: Path) -> None:
+    assert "lq is too short for an id" not in str(ran(taught, "lessons", "show", "lq")[1])
+    said = str(ran(taught, "lessons", "show", "l")[1])
+    assert said.startswith("l is too short for an id: give 3 characters at least, as of l")
+
+
+def test_a_range_without_an_aspect_is_no_answer(taught: Path) -> None:
+    assert "--range goes with --by" in str(ran(taught, "patterns", "--range", "7d")[1])
+
+
+def test_a_coding_agent_that_is_none_names_the_one_that_is_meant(taught: Path) -> None:
+    assert "did you mean claude-code? known: aider" in str(ran(taught, "install", "claude-cod", "--dry-run")[1])
+
+
+def test_the_help_of_install_names_every_coding_agent(taught: Path) -> None:
+    said = ran(taught, "install", "--help")[0]
+    assert [name for name in registry.names(registry.CLIENTS) if name not in said] == []
+
+
+def test_a_hook_of_no_event_says_so_by_hand_and_ends_well(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}"))
+    hookpath.main(["Nope", "--home", str(tmp_path), hookpath.BY_HAND])
+    assert capfd.readouterr().err.startswith("ratchet: no event Nope of claude-code; known: ")
+    hookpath.main(["Nope", "--home", str(tmp_path)])
+    assert capfd.readouterr().err == ""
+
+
+def test_advice_that_is_refused_is_told_to_who_writes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ratchet.Ratchet(tmp_path) as r:
+        kept = r.lessons.add(when="no space left on device", do="docker system prune -f", state="active")
+    assert (kept.state, bool(kept.reason)) == ("quarantined", True)
+    assert f"lesson {kept.id} is quarantined, and no agent is handed it: {kept.reason}" in caplog.text

@@ -351,8 +351,9 @@ class AsyncLessonBook:
         unless given. Where `when` is no error but a "report" or a "conversation", `source` says so: it is found by its
         words then, for who asks.
 
-        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
-        UsageError for an empty text, or what is no text.
+        Advice that must not be given (it switches a check off, hides a failure, forces, or destroys work) is kept as
+        quarantined, whatever `state` says: that is logged, and the lesson's `reason` says why. Raises UsageError for an
+        empty text, or what is no text.
         """
         return await asyncio.to_thread(
             lambda: self._held().add(when=when, do=do, scope=scope, state=state, project=project, source=source)

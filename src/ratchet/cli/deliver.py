@@ -97,9 +97,9 @@ def install(
 ) -> None:
     """Hand a coding agent the fix in the failing turn.
 
-    Adds hooks to the settings of AGENT (claude-code, cline, codex, copilot, cursor, gemini, opencode, pi, qwen), or a
-    plugin, and names the MCP server there (needs the extra `mcp`); aider, which has no hooks, is given a file of notes.
-    Nothing else in the settings is touched, and a backup is kept.
+    Adds hooks to the settings of AGENT (claude-code, cline, codex, copilot, cursor, gemini, openclaw, opencode, pi,
+    qwen), or a plugin, and names the MCP server there (needs the extra `mcp`); aider, which has no hooks, is given a
+    file of notes. Nothing else in the settings is touched, and a backup is kept.
     """
     _one_or_all(agent, every=every)
     if every and folder is not None:

@@ -129,7 +129,9 @@ def facts(project: str | None, as_json: bool) -> None:
 def add(when: str, do: str, scope: Scope, project: str | None, active: bool, source: WrittenBy, as_json: bool) -> None:
     """Write a lesson by hand.
 
-    One that switches a check off is quarantined at once, whatever was asked for.
+    One that must not be advice is quarantined at once, whatever was asked for: it switches a check off, hides a failure
+    or a command's output, opens permissions, ends processes broadly, skips hooks, forces, destroys work, or deletes
+    tests.
     """
     state: LessonState = "active" if active else "candidate"
     runtime = opened(begins=True)

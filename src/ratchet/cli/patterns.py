@@ -67,6 +67,8 @@ def patterns(
         return
     if kind is not None:
         need_known(kind)
+    if by is None and ctx.get_parameter_source("span") is not click.core.ParameterSource.DEFAULT:
+        raise UsageError("--range goes with --by: name an aspect, such as --by command")
     runtime = opened()
     if by is not None:
         rows = runtime.failing.by(by, span=span, project=project or "")

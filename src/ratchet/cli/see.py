@@ -141,6 +141,8 @@ def pasted(words: tuple[str, ...]) -> str:
                 said = file.read(_FILE_BYTES).decode("utf-8", "replace")
             if not said.strip():
                 raise UsageError(f"{path} holds no text; name another file, or give the text itself")
+            if "\0" in said:
+                raise UsageError(f"{path} is binary, no text; name the text itself")
             return said
     return _text(words)
 
@@ -152,7 +154,7 @@ def text_of(name: str) -> str:
         raise UsageError(f"no such file: {name}; name a file, or - for standard input")
     said = pasted((name,))
     if "\0" in said:
-        raise UsageError(f"{'standard input' if name == '-' else name} is binary, no text; name the text itself")
+        raise UsageError("standard input is binary, no text; name the text itself")
     return said
 
 

@@ -47,3 +47,5 @@ def _offers(out: Console, title: str, offers: Sequence[BacktestOffer]) -> None:
         show.row(out, show.plain(f"{day} {each.step}", 160), "  ")
         show.row(out, show.plain(f"failed of {failed_of(each)} (session {each.session})", 200), "     ")
         show.advice(out, each.text, Styled("  -> "))
+        if each.lesson and each.verdict == "wrong":
+            show.row(out, f"ratchet lessons retire {each.lesson}", "     ")

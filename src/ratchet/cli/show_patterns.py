@@ -107,7 +107,7 @@ def most(rows: Sequence[FailsBy]) -> None:
     if failing:
         out = show.console()
         _table(out, failing, "what fails here", "runs")
-        out.print(Styled("ratchet patterns --by command|tool|file|project|model|hour\n", "dim"))
+        out.print(Styled("next  ratchet patterns --by command     or by tool, file, project, model, hour\n", "dim"))
 
 
 def fails(rows: Sequence[FailsBy], by: By) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Progress, Store
     from ratchet.records import Lesson, LessonState, Quarantined, Scope
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +153,9 @@ class LessonBook:
         unless given. Where `when` is no error but a "report" or a "conversation", `source` says so: it is found by its
         words then, for who asks.
 
-        Advice that switches a check off is kept as quarantined, whatever `state` says; its `reason` says why. Raises
-        UsageError for an empty text, or what is no text.
+        Advice that must not be given (it switches a check off, hides a failure, forces, or destroys work) is kept as
+        quarantined, whatever `state` says: that is logged, and the lesson's `reason` says why. Raises UsageError for an
+        empty text, or what is no text.
         """
         for name, value in (("when", when), ("do", do), ("scope", scope), ("state", state), ("source", source)):
             need_text(name, value)
@@ -159,6 +163,8 @@ class LessonBook:
         store = self._writing()
         where = project if project is not None else str(Path.cwd())
         added = lessons.add(store, when=when, do=do, scope=scope, state=state, project=where, source=source)
+        if added.state == "quarantined":
+            log.warning("lesson %s is quarantined, and no agent is handed it: %s", added.id, added.reason)
         self._changed()
         return added
 

@@ -165,5 +165,6 @@ def _item(offer: BacktestOffer) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(offer.at))
     return (
         f"<li><p><code>{escape(offer.step[:_TEXT_CHARS])}</code> failed of <code>{escape(failed_of(offer))}</code> "
-        f"({when}, session {escape(offer.session)})</p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre></li>"
+        f"({when}, session {escape(offer.session)})</p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre>"
+        f"<p>Lesson <code>{escape(offer.lesson)}</code></p></li>"
     )
