@@ -419,7 +419,8 @@ def report(found: Report) -> None:
     out.print()
     row(
         out,
-        f"Not counted: {found.waiting} whose session still runs, {found.not_attempted} whose step was not tried again"
+        f"Not counted, of the failures that a lesson answers: {found.waiting} whose session still runs, "
+        f"{found.not_attempted} whose step was not tried again"
         + (f", {found.held_back} that came after one that still runs (a day at most)" if found.held_back else "")
         + f". {found.control}",
     )

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 PROVEN_SESSIONS = 2
 """Sessions that prove a remedy: one that worked once may have worked by chance."""
 HABIT = (
-    "What switches a check off is never advice. The one exception is a habit of the project: one named rule, beside "
-    "its finding, with the reason, in three sessions (this finding made it do so in two of them, or twice in one; a "
-    "mark that silences several rules counts only where this finding stood). It is told there as that, with its "
-    "counts, behind what several sessions mended."
+    "What switches a check off is never advice. The one exception: where a project silenced the same named rule in "
+    "three sessions, each time with the reason, its agents are told of that habit, behind any real fix."
 )
 """The rule of silenced checks, in the words of every surface and page."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
