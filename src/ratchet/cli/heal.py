@@ -89,17 +89,15 @@ def run(
     """Heal what fails, or do a task in words, in a sandbox.
 
     INSTRUCTION says what is wanted. Without --check a plan is made of it: steps, each with a check that fails now (by
-    the model that is named, or the coding agent of --solver command:...). Nothing in the project changes without
-    --apply, which keeps what you edited meanwhile. A doubtful result is applied only with --doubtful, or later with
-    --resume; --patch and --branch take it as it is, to be looked at, and --strict refuses it.
+    the model that is named, or the agent of --solver command:...). Nothing changes without --apply, which takes a
+    doubtful result only with --doubtful or --resume; --patch and --branch write it, to be looked at; --strict, never.
 
     \b
     With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
     \b
-    Exit codes: 0 passed (sure or doubtful), passed already, or only planned; 1 not healed or not applied; 5 refused;
-    130 cancelled.
+    Exit codes: 0 passed (also if doubtful) or only planned; 1 not healed or not applied; 5 refused; 130 cancelled.
     """
     watching = _Watching(as_json)
     try:

@@ -25,6 +25,12 @@ _LENGTH = re.compile(r"(\d+)([hdw])")
 _UNITS_S = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 
 
+def _need_aspect(ctx: click.Context, by: By | None) -> None:
+    """Raise UsageError where a range is given and nothing that it counts for."""
+    if by is None and ctx.get_parameter_source("span") is not click.core.ParameterSource.DEFAULT:
+        raise UsageError("--range goes with --by: name an aspect, such as --by command")
+
+
 @click.group(cls=Records, invoke_without_command=True)
 @click.option("--agent", help="Only this agent's failures.")
 @click.option("--kind", help="Only this kind, e.g. rate_limit.")
@@ -60,15 +66,13 @@ def patterns(
 
     The commands that fail most, then the patterns: first what several sessions met lately (in the last two weeks of
     what is known), then what they met before, then the rest; each by sessions times cost (a minute a failure, and
-    those that its fix took). Resolved, ignored and muted ones are left out.
-    An id may be shortened to its beginning. With --json, --limit does not apply unless given.
+    those that its fix took). Resolved, ignored and muted ones are left out. An id may be shortened to its beginning.
     """
     if ctx.invoked_subcommand:
         return
     if kind is not None:
         need_known(kind)
-    if by is None and ctx.get_parameter_source("span") is not click.core.ParameterSource.DEFAULT:
-        raise UsageError("--range goes with --by: name an aspect, such as --by command")
+    _need_aspect(ctx, by)
     runtime = opened()
     if by is not None:
         rows = runtime.failing.by(by, span=span, project=project or "")

@@ -150,10 +150,8 @@ def chosen(
     changed = {name: look.changed(said) for name, said in told.items()}
 
     outdone = _outdone(patches)
-    # What changes none of these answers, such as a default where each recorded call has all its arguments, is not seen
-    # by them: it is no measure of what others change.
-    seen = [each for each in patches if told[id(each)] != before]
-    sound = [each for each in seen if id(each) not in outdone and not is_invented(each)]
+    # What changes no answer (a default: each recorded call has all its arguments) is no measure of what others change.
+    sound = [each for each in patches if told[id(each)] != before and id(each) not in outdone and not is_invented(each)]
 
     def is_beyond(one: Patch, others: Sequence[Patch]) -> bool:
         return any(_is_beyond(changed[id(one)], changed[id(other)], other) for other in others)
