@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -122,7 +124,8 @@ def imported(found: Imported) -> None:
 def trusted(found: Trusted) -> None:
     out = console()
     for file in found.files:
-        row(out, plain(f"{file.name}{'  (trusted already)' if file.trusted else ''}", 200), Styled("file  ", "dim"))
+        if not file.trusted:
+            row(out, plain(file.name, 200), Styled("file  ", "dim"))
     for each in found.lessons:
         row(out, plain(each.when, 140), Styled("  when   ", "dim"))
         row(out, plain(each.text, 400), Styled("  do     ", "dim"))
@@ -131,7 +134,12 @@ def trusted(found: Trusted) -> None:
         row(out, plain(text, 400), Styled("  aside  ", "dim"))
     _refused(found.rejected)
     what = number(len(found.lessons), "lesson")
-    if found.done:
+    known = sum(file.trusted for file in found.files)
+    if known and not found.done:
+        line(f"{number(known, 'file')} trusted already.")
+    if known == len(found.files) and not found.done:
+        line("Nothing waits to be trusted.")
+    elif found.done:
         line(f"Trusted until it changes; {what} active in this repository.")
     else:
         line(f"{what} would become active. Agents see what `shown` says, no other word. Next: ratchet lessons trust")
@@ -156,7 +164,10 @@ def shared(found: Shared) -> None:
         line(f"{found.folder}: {number(len(found.written), 'new lesson')}, {len(found.retired):,} put aside{known}")
         line("Next: look at them (git diff), commit them; the others: ratchet lessons trust --show")
     else:
-        line(f"Nothing new to share{known}. Active lessons of a project are: ratchet lessons list --state active")
+        listed = f"ratchet lessons list --state active --project {shlex.quote(str(Path(found.folder).parent.parent))}"
+        elsewhere = "no active lesson counts in this project; the projects that have some: ratchet lessons facts"
+        some = known or found.kept or found.quotes or found.rejected
+        line(f"Nothing new to share{known}: {listed}" if some else f"Nothing to share: {elsewhere}")
 
 
 def _refused(rejected: Sequence[Quarantined]) -> None:

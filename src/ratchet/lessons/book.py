@@ -333,7 +333,8 @@ class LessonBook:
             )
             for name, content in found.items()
         )
-        proposed, rejected, aside = team.proposed(found, project)
+        new = {each.name: found[each.name] for each in held if not (show and each.trusted)}
+        proposed, rejected, aside = team.proposed(new, project)
         unread = team.contents(project)[1]
         if not show:
             trust.remember(self._home, project, found, by="person")

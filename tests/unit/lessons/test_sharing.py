@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
+from ratchet.cli import show_lessons
 from ratchet.errors import Refused, UsageError
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.mined import mine_session
@@ -222,3 +223,25 @@ def test_what_sessions_taught_is_exported_shared_and_comes_in_elsewhere(ratchet:
     with Ratchet(project.parent / "other") as other:
         taken = other.lessons.take(text.encode(), name="theirs")
         assert (taken.imported, taken.rejected) == (text.count("\n"), ())
+
+
+def test_where_nothing_is_to_be_shared_or_trusted_that_is_what_is_said(
+    ratchet: Ratchet, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said() -> str:
+        show_lessons.shared(ratchet.lessons.share(project))
+        return capsys.readouterr().out
+
+    assert said().startswith("Nothing to share: no active lesson counts in this project; the projects that have some")
+    ratchet.lessons.add(when=WHEN, do=GOOD, state="active", project=str(project))
+    assert "1 new lesson" in said()
+    assert said().startswith("Nothing new to share, 1 there already: ratchet lessons list --state active --project ")
+    show_lessons.trusted(ratchet.lessons.trust(project, show=True))
+    assert capsys.readouterr().out == "2 files trusted already.\nNothing waits to be trusted.\n"
+    (project / ".ratchet" / "lessons" / "more.jsonl").write_text(
+        json.dumps({"when": OTHER, "do": "Run `make widget`."})
+    )
+    show_lessons.trusted(ratchet.lessons.trust(project, show=True))
+    out = capsys.readouterr().out
+    assert out.startswith("file  lessons/more.jsonl\n")
+    assert "2 files trusted already.\n1 lesson would become active." in out
