@@ -216,10 +216,8 @@ class Lesson:
     def proof(self) -> str:
         """Say in how many sessions the advice was seen to work."""
         met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
-        if not self.tried:
-            return "not tried yet"
         if not self.worked:
-            return f"seen to fail in {met}"
+            return f"seen to fail in {met}" if self.tried else "not tried yet"
         every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
         part = every if self.worked >= self.tried else f"{self.worked} of {met}"
         beside = f"; {self.wrote} with other edits" if self.is_habit and self.wrote > self.worked else ""

@@ -103,6 +103,19 @@ def test_no_table_is_cut_off_on_a_small_laptop(chromium: Any, site: Site) -> Non
     page.close()
 
 
+def test_the_latest_sessions_have_room_for_their_titles(chromium: Any, site: Site) -> None:
+    for width in (1024, 1200, 1300, 1440):
+        page = chromium.new_page(viewport={"width": width, "height": 800})
+        page.goto(site.address + "/?range=all")
+        table = "document.querySelector('[aria-labelledby=h-latest] table')"
+        page.evaluate(
+            f"{table}.querySelectorAll('td a').forEach(each => each.textContent = 'what to do next '.repeat(6))"
+        )
+        first, whole = page.evaluate(f"[{table}.querySelector('td'), {table}].map(each => each.clientWidth)")
+        assert first > 0.35 * whole, width
+        page.close()
+
+
 def test_every_page_fits_a_phone(chromium: Any, site: Site, screenshots: Path) -> None:
     context = chromium.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
     page = context.new_page()

@@ -14,6 +14,7 @@ from ratchet.errors import Refused, UsageError
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.rows import in_any_clone
+from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 from support.sessions import call, session, shell
 
@@ -198,7 +199,11 @@ def test_paths_of_the_project_and_of_a_person_are_shared_as_any_clone_has_them(h
 def test_what_sessions_taught_is_exported_shared_and_comes_in_elsewhere(ratchet: Ratchet, project: Path) -> None:
     tool = f"{project}/bin/shop"
     missing = "cart.go:9:2: undefined: id"
-    edit = {"file_path": f"{project}/cart.go", "old_string": "import (", "new_string": 'import (\n\t"shop.io/cart/id"'}
+    edit: Row = {
+        "file_path": f"{project}/cart.go",
+        "old_string": "import (",
+        "new_string": 'import (\n\t"shop.io/cart/id"',
+    }
     told_so = "error: required flag(s) `--json` not set for the cart"
     calls = [
         *(shell("go build ./...", missing), call("Edit", edit), shell("go build ./...")),
