@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from ratchet.records import Row
 from ratchet.store import rows as codec
 from ratchet.store.declaring import Table
-from ratchet.store.postgres_batches import NULL, lines_of, texts_of
+from ratchet.store.postgres_batches import NULL, UNIT, lines_of, texts_of
 from ratchet.store.postgres_values import values_of
 from ratchet.store.schema import TABLES
-from ratchet.store.sql import UNIT
 
 OUTCOMES, ACTIVITY = TABLES["outcomes"], TABLES["activity"]
 ODD = st.text(st.sampled_from("ab\\N.\t\n\r\x1e\x1f\0\u00e9"), max_size=4) | st.sampled_from(
