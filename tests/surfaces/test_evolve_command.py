@@ -154,7 +154,6 @@ def test_the_result_is_a_patch_and_applied_only_when_told_so(shell: Shell, run: 
 def test_wrong_calls_are_one_line_with_the_remedy(shell: Shell, run: str) -> None:
     for words, code, said in (
         (("evolve",), 2, "--agent"),
-        (("evolve", "--agent", "agent"), 2, "--proposer"),
         (("evolve", "--agent", "agent", "--proposer", "nobody"), 2, "nobody"),
         (("evolve", "--agent", "agent", "--bench", "none", "--proposer", "settings"), 3, "none"),
         (("evolve", "show", "none"), 3, "ratchet evolve list"),
