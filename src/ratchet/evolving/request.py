@@ -84,6 +84,11 @@ def check(asked: EvolveAsked) -> None:
         raise UsageError(
             "nothing of the agent may change: declare files (`changes`) or knobs in its ratchet-agent.toml"
         )
+    if asked.proposer == "settings" and not asked.agent.knobs:
+        raise UsageError(
+            "the agent has no settings to search: declare knobs in its ratchet-agent.toml, or say who else proposes "
+            "(--proposer model, ...)"
+        )
     if asked.agent.changes and not asked.agent.folder:
         raise UsageError("the agent has no folder whose files could change; name one with --agent DIR")
     if not asked.benchmark.of("gate"):
