@@ -319,6 +319,7 @@ def test_a_group_alone_shows_whole_what_it_offers(shell: Shell, words: tuple[str
     assert "..." not in said.partition("Commands:")[2]
 
 
+@pytest.mark.sqlite
 def test_a_home_where_nothing_can_be_made_is_told_without_names_of_ours(shell: Shell) -> None:
     said = shell.run("--home", "/proc", "patterns", code=6).stderr
     assert said.startswith("ratchet: /proc/ratchet.db: ")
