@@ -267,8 +267,32 @@ def figures_of(makers: Sequence[Callable[[], RecallSet]], given: argparse.Namesp
         for part in parts:
             figures += on_set(conversations(given.locomo), part)[1]
     if given.reports and given.unseen:
-        for tracker in reports(given.reports):
-            figures += on_set(tracker, "unseen")[1]
+        figures += on_trackers(reports(given.reports))
+    return figures
+
+
+def on_trackers(trackers: Sequence[RecallSet]) -> list[Figure]:
+    """Each tracker, and all of them together, for which the goals are."""
+    figures: list[Figure] = []
+    each: list[Told] = []
+    for tracker in trackers:
+        told, found = on_set(tracker, "unseen")
+        figures += found
+        each += [told] if told else []
+    queries = sum(told.queries for told in each)
+    if not queries:
+        return figures
+
+    def share(name: str) -> float:
+        return float(sum(told.queries * getattr(told, name) for told in each)) / queries
+
+    goal = (MEANT if meaning.loaded() else GOALS)["reports"]
+    for at, name, plain, alone, least in (
+        ("@1", "first", "bm25", "meant", goal.first),
+        ("@5", "among_five", "bm25_five", "meant_five", goal.five),
+    ):
+        beside = f"{share(plain):.3f} BM25" + (f", {share(alone):.3f} MiniLM" if meaning.loaded() else "")
+        figures.append(_at_least(f"reports, pooled, unseen, {queries}: {at}", share(name), least, beside))
     return figures
 
 
