@@ -9,7 +9,8 @@ it taken out, where any answer is a false one. The sets (`recall_sets.py`):
 - log lines: loghub-2k with corrected templates (github.com/logpai/loghub, research use); unseen: Linux and OpenStack;
 - tracebacks: faults seeded into a public project (`seeded.py`); unseen: every third fault;
 - sessions: failures of real coding sessions with one finding, whose key is the label; unseen: from 2026-01-20 on;
-- reports: duplicates of public trackers in the layout of github.com/av9ash/gitbugs (CC BY); never tuned on;
+- reports: duplicates of public trackers in the layout of github.com/av9ash/gitbugs (CC BY); the weight of titles was
+  chosen on hadoop and seamonkey;
 - conversations: LoCoMo (github.com/snap-research/locomo, CC BY-NC: an argument); unseen: every third conversation.
 
 By itself the unseen part of no set is opened; `--unseen` opens it. Baseline of the same run: FTS5's BM25 over the whole
