@@ -17,6 +17,7 @@ from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.candidate import Evolution
 from ratchet.evolving.job import Job, ProposalJob, Proposed
 from ratchet.evolving.loop.standing import Archived
+from ratchet.evolving.request import EvolveAsked, EvolveMeans
 from ratchet.healing.landing.destination import Landing
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
@@ -487,6 +488,8 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(ring: Ring) -> None
     ring.agent = replace(ring.agent, changes=("*",))
     with pytest.raises(UsageError, match="no gate tasks"):
         ring.evolve({}, benchmark=synthetic_benchmark(gate=0))
+    with pytest.raises(UsageError, match="no settings to search"):
+        ring.book.run(EvolveAsked(agent=ring.agent, benchmark=synthetic_benchmark()), EvolveMeans())
     assert ring.book.list() == []
 
 

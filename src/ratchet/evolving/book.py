@@ -67,7 +67,7 @@ class EvolveBook:
         machine fails it: `resume` goes on.
         """
         means = means or EvolveMeans()
-        check(asked)
+        check(asked, means)
         check_shown(self._home, (*asked.agent.readable, *means.readable))
         gaps = _gaps(asked.agent, means)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)

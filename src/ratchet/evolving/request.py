@@ -78,13 +78,13 @@ def resolution(asked: EvolveAsked) -> str:
     )
 
 
-def check(asked: EvolveAsked) -> None:
+def check(asked: EvolveAsked, means: EvolveMeans) -> None:
     """Raises UsageError for what cannot work."""
     if not asked.agent.changes and not asked.agent.knobs:
         raise UsageError(
             "nothing of the agent may change: declare files (`changes`) or knobs in its ratchet-agent.toml"
         )
-    if asked.proposer == "settings" and not asked.agent.knobs:
+    if means.proposer is None and asked.proposer == "settings" and not asked.agent.knobs:
         raise UsageError(
             "the agent has no settings to search: declare knobs in its ratchet-agent.toml, or say who else proposes "
             "(--proposer model, ...)"
