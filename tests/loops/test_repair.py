@@ -473,3 +473,23 @@ def test_tests_that_run_a_line_only_at_import_do_not_speak_of_it(sandbox: Sandbo
     found = searched(sandbox, folder, candidates=0, given={"lines.py": source.replace("end='x'", "end=''").encode()})
     assert found.grounds.passing == 0
     assert "only" in doubts(found, found.patches[0])
+
+
+def test_tests_beside_the_check_speak_of_a_line_that_runs_at_import_where_they_feel_it(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    source = "LIMIT = 2\n\n\ndef short(text):\n    return len(text) < LIMIT\n"
+    tests = "from short import short\n\n\ndef test_two():\n    assert short('ab')\n"
+    tests += "".join(f"\n\ndef test_{at}():\n    assert short('a' * {at}) is {at < 3}\n" for at in (0, 1, 3, 4))
+    folder = written(tmp_path / "p", {"short.py": source, "test_short.py": tests})
+    given = {"short.py": source.replace("= 2", "= 3").encode()}
+    found = searched(sandbox, folder, candidates=0, given=given, check=(*CHECK, "test_short.py::test_two"))
+    assert 0 < found.grounds.passing < 5, "those that no other limit fails say nothing"
+
+
+def test_a_default_that_a_call_does_not_give_is_what_a_patch_says(sandbox: Sandbox, tmp_path: Path) -> None:
+    source = "def joined(items, *, end='x'):\n    return end.join(items)\n"
+    tests = "from joined import joined\n\n\ndef test_two():\n    assert joined(['a', 'b']) == 'ab'\n"
+    folder = written(tmp_path / "p", {"joined.py": source, "test_joined.py": tests})
+    found = searched(sandbox, folder, candidates=0, given={"joined.py": source.replace("'x'", "''").encode()})
+    assert found.grounds.inputs > found.grounds.kept

@@ -197,7 +197,8 @@ def _pinned(
     if search.localiser.at_import(search.places_of(best)):
         ends_s += _FORMS_CPU_S
         some = itertools.islice(itertools.takewhile(lambda _: goes_on(), other_forms(before, best.files, seed)), _FELT)
-        felt = {test for files in some for test in server.whole(files).failing & search.first.passing}
+        healthy = search.passing(best)
+        felt = {test for files in some for test in server.beside(files, healthy).failing & healthy}
         grounds = replace(grounds, passing=len(felt), cases=0)
     return replace(grounds, forms=forms, alive=alive, open=undecided)
 

@@ -8,8 +8,8 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Collection
-from types import CodeType, FrameType
+from collections.abc import Callable, Collection, Mapping
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 # Lines seen before one stops looking: an endless loop has shown itself by then. Of one test, and of all.
@@ -136,15 +136,35 @@ class Tracer(FrameTracer):
             self._calls.append({"module": module, "function": code.co_qualname, "arguments": text, "path": path})
 
 
-def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments of the call that a frame is: by position, and by name."""
+def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+    """Arguments of the call that a frame is: by position, by name, and by name those that only are the default: what
+    that is, is the program's to say, and a patch may say otherwise."""
     code, values = frame.f_code, frame.f_locals
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     rest = [*code.co_varnames[len(names) :]]
-    given = [values[name] for name in names[: code.co_argcount]]
-    named = {name: values[name] for name in names[code.co_argcount :]}
-    if code.co_flags & inspect.CO_VARARGS:
-        given += values[rest.pop(0)]
+    more = values[rest.pop(0)] if code.co_flags & inspect.CO_VARARGS else ()
+    defaults = _defaults(frame)
+    plain = {name for name in names[code.co_posonlyargcount :] if name in defaults and values[name] is defaults[name]}
+    count = code.co_argcount
+    while not more and count and names[count - 1] in plain:
+        count -= 1
+    given = [values[name] for name in names[:count]]
+    left = {name: values[name] for name in names[count:] if name in plain}
+    named = {name: values[name] for name in names[code.co_argcount :] if name not in left}
     if code.co_flags & inspect.CO_VARKEYWORDS:
         named |= values[rest.pop(0)]
-    return given, named
+    return [*given, *more], named, left
+
+
+def _defaults(frame: FrameType) -> Mapping[str, Any]:
+    """What the function of a frame takes for arguments that are not given; empty where its module has it under no name,
+    as where something is wrapped around it."""
+    holder: Any = SimpleNamespace(**frame.f_globals)
+    for name in frame.f_code.co_qualname.split("."):
+        holder = inspect.getattr_static(holder, name, None)
+    found = inspect.unwrap(getattr(holder, "__func__", holder)) if holder is not None else None
+    if getattr(found, "__code__", None) is not frame.f_code:
+        return {}
+    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    last = found.__defaults__ or ()
+    return {**dict(zip(names[len(names) - len(last) :], last, strict=True)), **(found.__kwdefaults__ or {})}

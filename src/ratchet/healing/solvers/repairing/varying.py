@@ -20,10 +20,11 @@ _LARGE = 1_000
 
 @dataclass(slots=True)
 class Arguments:
-    """Arguments of one call of a function."""
+    """Arguments of one call of a function. `left_out`: defaults, which it does not give."""
 
     given: list[Any] = field(default_factory=list)
     named: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,12 @@ def varied(
     the same function. `bound`: the first argument is a method's object, which is never one of another kind."""
     draw = random.Random(seed)  # noqa: S311  (inputs, no secret)
     places: list[tuple[Any, Any]] = [(call.given, at) for at in range(len(call.given))]
-    places += [(call.named, name) for name in call.named]
+    places += [(each, name) for each in (call.named, call.left_out) for name in each]
     if not places or seed % 1000 == 0:
         return call
     for _ in range(1 + seed % 2):
         holder, key = draw.choice(places)
-        theirs = _there(other, holder is call.named, key)
+        theirs = _there(other, holder is not call.given, key)
         how = draw.random()
         if theirs and how < _GIVEN_ELSEWHERE:
             new = theirs[0]
@@ -84,7 +85,7 @@ def varied(
             new = _otherwise(holder[key], known or Vocabulary(), draw)
         else:
             new = _near(holder[key], draw)
-        holder[key] = new
+        (call.named if holder is call.left_out else holder)[key] = new
     return call
 
 
