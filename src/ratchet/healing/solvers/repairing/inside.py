@@ -12,8 +12,9 @@ import runpy
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from .choosing import PatchChoice, agreed, chosen, told
@@ -153,8 +154,14 @@ def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> 
     named = choice.grounds.by_heart or _by_heart(server, best, [Input(*each, seed=0) for each in sorted(failing)])
     return replace(
         choice.grounds, by_heart=named, failing=len(search.first.failing), passing=len(passing),
+        repeated=_repeated(search.first.failing | passing),
         cases=len({*ran} - {""}) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
+
+
+def _repeated(tests: Collection[str]) -> int:
+    """Count the tests that are another one of these with other parameters."""
+    return len(tests) - len({each.partition("[")[0] for each in tests})
 
 
 def _by_heart(server: ForkServer, patch: Patch, inputs: Sequence[Input]) -> int:
@@ -190,16 +197,17 @@ def _pinned(
     def goes_on() -> bool:
         return server.cpu_s < ends_s and not server.out_of_time()
 
-    constants = (each for each in other_constants(before, best.files) if goes_on() and search.passes_in_form(each))
+    passes = partial(search.passes_in_form, places=search.places_of(best))
+    constants = (each for each in other_constants(before, best.files) if goes_on() and passes(each))
     undecided = max((choice.undecided(said(each)) for each in constants), default=0)
     ends_s += _FORMS_CPU_S
-    forms, alive = counted(other_forms(before, best.files, seed), search.passes_in_form, differs, goes_on)
+    forms, alive = counted(other_forms(before, best.files, seed), passes, differs, goes_on)
     if search.localiser.at_import(search.places_of(best)):
         ends_s += _FORMS_CPU_S
         some = itertools.islice(itertools.takewhile(lambda _: goes_on(), other_forms(before, best.files, seed)), _FELT)
         healthy = search.passing(best)
         felt = {test for files in some for test in server.beside(files, healthy).failing & healthy}
-        grounds = replace(grounds, passing=len(felt), cases=0)
+        grounds = replace(grounds, passing=len(felt), repeated=_repeated(search.first.failing | felt), cases=0)
     return replace(grounds, forms=forms, alive=alive, open=undecided)
 
 

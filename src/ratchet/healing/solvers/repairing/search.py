@@ -186,8 +186,8 @@ class RepairSearch:
         wrong only with it."""
         return self._examples.told(self.places_of(patch), patch.files)
 
-    def passes_in_form(self, files: Mapping[str, bytes]) -> bool | None:
-        """Tell whether the tests pass on other forms of a patch's lines; None where these are no Python."""
+    def passes_in_form(self, files: Mapping[str, bytes], places: Sequence[Place]) -> bool | None:
+        """Tell whether other forms of a patch's lines pass all that it has to pass; None where these are no Python."""
         for path, content in files.items():
             file = self._file(path)
             if file is None or file.against(content) is None:
@@ -195,7 +195,7 @@ class RepairSearch:
         swaps = self._swaps(files)
         begun = self._begun(swaps) if swaps is not None else None
         report = self._server.ended(begun) if begun is not None else self._server.candidate(files)
-        return report is not None and self._passes(report)
+        return report is not None and self._passes(report) and self._keeps(files, places)
 
     def _module_of(self, path: str) -> str:
         """The name under which the tests know a file, "" where they do not call it themselves."""
@@ -379,7 +379,7 @@ class RepairSearch:
         return report.whole and bool(report.passing) and not report.failing and expected <= report.passing
 
     def _found(self, patch: Patch) -> None:
-        if patch.key in self._wanted.skip or not self._keeps(patch):
+        if patch.key in self._wanted.skip or not self._keeps(patch.files, self.places_of(patch)):
             self.spent.add(self._last)
             return
         if not self.patches:
@@ -390,13 +390,13 @@ class RepairSearch:
         self.patches.append(patch)
         self._note(f"candidate {self.tried} passes all tests")
 
-    def _keeps(self, patch: Patch) -> bool:
-        """Tell whether a patch lets the tests beside those of the check pass that run what it changes, and examples in
-        the program's texts come out as they do."""
-        guarding = self.localiser.guarding(self.places_of(patch))
-        report = self._server.beside(patch.files, guarding) if guarding else RunReport()
+    def _keeps(self, files: Mapping[str, bytes], places: Sequence[Place]) -> bool:
+        """Tell whether the tests beside those of the check pass that run some places, and examples in the program's
+        texts come out as they do, with what is changed there."""
+        guarding = self.localiser.guarding(places)
+        report = self._server.beside(files, guarding) if guarding else RunReport()
         kept = not (report.failing & guarding and not report.cut_short)
-        return kept and not self.examples(patch)[2]
+        return kept and not self._examples.told(places, files)[2]
 
     def _limit_choice(self, cpu_s: float) -> None:
         self._cpu_ends_s = self._first_cpu_s + cpu_s
