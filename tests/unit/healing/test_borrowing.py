@@ -124,3 +124,17 @@ def test_what_a_parametrised_test_expects_comes_last_in_its_rows(tmp_path: Path)
     said = expected_of(["test_a.py::test_a[1-one]"], str(tmp_path))
     assert (said.values, said.texts, said.raised) == (("'one'", "['two']"), ("one",), ())
     assert {"1", "2", "'one'"} <= {*said.given}
+
+
+def test_of_an_object_that_the_class_makes_only_its_own_fields_take_the_place_of_a_constant() -> None:
+    source = (
+        "class Clock:\n    def __init__(self, key='at'):\n        self.key = key\n\n\n"
+        "class Other:\n    def __init__(self):\n        self.far = 1\n\n\n"
+        "class Stamp:\n    def __init__(self, key='at', given=None):\n        self.clock = Clock(key)\n"
+        "        self.given = given\n\n    def is_new(self, row):\n        return 'at' not in row\n"
+    )
+    found = texts_of(Program("stamp.py", source.encode()))
+    placed = {field: source.replace("'at' not in", f"{field} not in") for field in ("self.clock.key", "self.clock.far")}
+    assert placed["self.clock.key"] in found
+    assert placed["self.clock.far"] not in found
+    assert source.replace("'at' not in", "self.given.far not in") in found, "nobody knows what was given"

@@ -26,6 +26,7 @@ _CONTRADICTED = 0.02  # of the inputs on which donors agree: some are none that 
 _FEW, _LOOSE, _OTHER, _WIDE, _LOST = 2.0, 5.0, 4.0, 3.0, 1.0
 _UNSEEN = 0.5, 5.0  # forms that pass, of so many, which are taken for seen before any was: 10 % do
 _EITHER = 0.5  # the weight of another constant that does as well as the one that a patch brings
+_RULED_OUT = 0.5  # of the weight of others that pass, and change what is known to be right: they may be right still
 _UNSOUGHT = 0.06  # of others, where a patch is weighed that somebody else brought, and nobody looked for any
 _GONE = 2  # inputs that count as lost where code is
 
@@ -109,7 +110,9 @@ class PatchGrounds:
             "few": _FEW / (1 + self._telling() / max(1, edits)),
             "loose": _LOOSE * (self.alive + _UNSEEN[0]) / (self.forms + _UNSEEN[1]),
             "other": _OTHER
-            * max(1 - self.share, self.split, _EITHER * bool(self.open), _UNSOUGHT * (not self.searched)),
+            * max(
+                _RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open), _UNSOUGHT * (not self.searched)
+            ),
             "wide": _WIDE * max(0.0, self.turned / max(1, self.healthy) - asked),
             "lost": _LOST * lost / (lost + 2),
         }

@@ -40,13 +40,31 @@ def configured(p: Program, node: ast.AST) -> Iterator[Piece]:
         or not isinstance(parent, ast.Compare | ast.Call | ast.Subscript)
     ):
         return
-    read = [each for each in ast.walk(holder) if isinstance(each, ast.Attribute) and not is_called(p, each)]
-    fields = dict.fromkeys(p.seg(each) for each in read if isinstance(each.value, ast.Name) and each.value.id == "self")
+    made, classes = _made(holder), {each.name: each for each in p.nodes if isinstance(each, ast.ClassDef)}
     called = {each.func.attr for each in p.nodes if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)}
     inner = [each for each in p.attributes if each not in called][: 4 * _MOST]
-    for field in [*fields][:_MOST]:
-        yield *p.span(node), field, 1.0
-        yield from ((*p.span(node), f"{field}.{each}", 0.3) for each in inner)
+    for field in _fields(p, holder)[:_MOST]:
+        yield *p.span(node), f"self.{field}", 1.0
+        known = classes.get(made.get(field, ""))
+        within = _fields(p, known)[:_MOST] if known is not None else inner
+        yield from ((*p.span(node), f"self.{field}.{each}", 1.0 if known else 0.3) for each in within)
+
+
+def _fields(p: Program, holder: ast.ClassDef) -> list[str]:
+    """The fields that a class reads or sets of its objects."""
+    used = [each for each in ast.walk(holder) if isinstance(each, ast.Attribute) and not is_called(p, each)]
+    return [*dict.fromkeys(each.attr for each in used if isinstance(each.value, ast.Name) and each.value.id == "self")]
+
+
+def _made(holder: ast.ClassDef) -> dict[str, str]:
+    """The class of a field, where a class makes its object itself: field -> name."""
+    return {
+        target.attr: each.value.func.id
+        for each in ast.walk(holder)
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and isinstance(each.value.func, ast.Name)
+        for target in each.targets
+        if isinstance(target, ast.Attribute)
+    }
 
 
 def scaling(p: Program, node: ast.AST) -> Iterator[Piece]:
