@@ -9,7 +9,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
-from types import CodeType, FrameType, SimpleNamespace
+from types import CodeType, FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
 # Lines seen before one stops looking: an endless loop has shown itself by then. Of one test, and of all.
@@ -159,12 +159,14 @@ def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any], dict[str, A
 def _defaults(frame: FrameType) -> Mapping[str, Any]:
     """What the function of a frame takes for arguments that are not given; empty where its module has it under no name,
     as where something is wrapped around it."""
+    code = frame.f_code
     holder: Any = SimpleNamespace(**frame.f_globals)
-    for name in frame.f_code.co_qualname.split("."):
+    for name in code.co_qualname.split("."):
         holder = inspect.getattr_static(holder, name, None)
-    found = inspect.unwrap(getattr(holder, "__func__", holder)) if holder is not None else None
-    if getattr(found, "__code__", None) is not frame.f_code:
+    found = getattr(holder, "__func__", holder)
+    found = inspect.unwrap(found) if callable(found) else None
+    if not isinstance(found, FunctionType) or found.__code__ is not code:
         return {}
-    names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     last = found.__defaults__ or ()
-    return {**dict(zip(names[len(names) - len(last) :], last, strict=True)), **(found.__kwdefaults__ or {})}
+    names = code.co_varnames[code.co_argcount - len(last) : code.co_argcount]
+    return {**dict(zip(names, last, strict=True)), **(found.__kwdefaults__ or {})}
