@@ -26,9 +26,13 @@ from ratchet.failures.excerpt import error_lines
 from ratchet.failures.missing_names import name_in
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.signature import mask
+from ratchet.lessons.imports import OPENED
 from ratchet.lessons.lessons import listed
+from ratchet.lessons.lookup import matching
 from ratchet.lessons.mined import mine_session
+from ratchet.lessons.mining.calls import calls_of
 from ratchet.lessons.origins import GROUP
+from ratchet.lessons.paths import is_told
 from ratchet.lessons.recall import recall
 from ratchet.lessons.words.kept import hear
 from ratchet.lessons.words.weights import SHOWN_POINTS
@@ -41,6 +45,7 @@ from ratchet.store.sqlite import SqliteStore
 SPLIT = "2026-01-20"
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 OFFERED = 3  # lessons that a failing turn is handed at most
+NEXT = 8  # calls in which a file that was missing is opened, or another one is
 _SHOWN: Where = {"points": (">=", SHOWN_POINTS)}
 BEFORE = {
     "product before (27c0e09), held-back part": (
@@ -67,7 +72,7 @@ def main() -> None:
     rows, silence = _lines(asked.rows), _lines(asked.silence)
     print(f"{len(sessions)} sessions, {sum(map(len, sessions.values()))} calls")
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "lessons.db")
+        store = SqliteStore(Path(folder) / "ratchet.db")
         parts = {"before": Part(), "from": Part()}
         paired = _Paired()
         scored: dict[str, list[str]] = {"before": [], "from": []}
@@ -128,11 +133,13 @@ def words_in(folder: Path) -> dict[str, list[Saying]]:
     return found
 
 
-def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying], part: Part, paired: _Paired) -> None:
+def _replay(
+    store: SqliteStore, name: str, rows: Sequence[Row], words: Sequence[Saying], part: Part, paired: _Paired
+) -> None:
     """Ask at each failure what was known before this session, learn the session, and see which offers were right."""
     root = next((str(row["project"]) for row in rows if row.get("project")), "")
     moved = [{**_moved(row, root), "session": name} for row in rows]
-    offered: dict[str, tuple[Lesson, Row]] = {}  # with its row as it was then: this session may change what it tells
+    offered: dict[str, tuple[Row, Row]] = {}  # as it was then, since this session may change what it tells
     failed = [row for row in moved if not row["ok"]]
     for row in failed:
         failure = row["failure"]
@@ -140,19 +147,34 @@ def _replay(store: Store, name: str, rows: Sequence[Row], words: Sequence[Saying
         if row.get("task") == "model" or failure.get("kind") in EXCUSED:
             continue
         part.failures += 1
-        found = recall(store, str(failure["message"]), limit=OFFERED, project="/project", states=("active",))
-        for each in found.lessons:
-            offered.setdefault(each.id, (each.lesson, store.get("lessons", each.id) or {}))
+        for each in _handed(store, row, failure):
+            offered.setdefault(f"{each['id']} {each.get('files', '')}", (each, row))
     paired.replay(moved)
     ingest(store, moved)
     hear(store, words)
     mine_session(store, name)
     ends = store.find("resolutions", {"session": name}).rows
-    for lesson_id, (lesson, row) in offered.items():
-        verdict = _verdict(row, lesson_id, ends)
+    for lesson, row in offered.values():
+        verdict = _placed(lesson, row, moved) if "files" in lesson else _verdict(lesson, str(lesson["id"]), ends)
         part.offers[verdict] += 1
         if verdict == "wrong":
-            part.worst.append(f"{name[:19]} {lesson.text.splitlines()[0][:110]}")
+            part.worst.append(f"{name[:19]} {str(lesson['text']).splitlines()[0][:110]}")
+
+
+def _handed(store: SqliteStore, row: Row, failure: Row) -> list[Row]:
+    """What an agent is handed at a failure, as its hook asks: with the step that failed."""
+    step = row["step"]
+    assert isinstance(step, dict)
+    home = str(Path(store.path).parent)
+    return matching(home, failure, project="/project", asked=str(step["input"]), tool=str(step["tool"]))[:OFFERED]
+
+
+def _placed(told: Row, failed: Row, rows: Sequence[Row]) -> str:
+    """Whether one of the files that were told for a missing path was opened by one of the next calls."""
+    after = [row for row in rows if str(row["started_at"]) > str(failed["started_at"])][:NEXT]
+    opened = [call.target for call in calls_of(after) if call.ok and call.head in OPENED]
+    right = any(is_told(path, map(str, told["files"])) for path in opened)  # type: ignore[arg-type]
+    return "right" if right else "wrong" if opened else "unknown"
 
 
 def _moved(row: Row, root: str) -> Row:

@@ -11,12 +11,10 @@ from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.habits import ProjectRuns
 from ratchet.lessons.mining.imported import import_sources
 from ratchet.lessons.mining.triggers import lesson_id_of
-from ratchet.lessons.standing import PROVEN_SESSIONS
-from ratchet.ports import Store
+from ratchet.ports import Store, Where
 from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
 
 _TEXT = "This project's edits bring it in so:"
-_MOST_FILES = 400  # of one project, those that were opened most
 OPENED: list[Json] = ["read", "edit", "write"]
 """The heads of calls that open a file."""
 
@@ -42,34 +40,35 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
     """Bring a project's lesson of where its files are up to date; return it where it changed, with its state. There is
     one where its sessions missed files. Joins the caller's transaction."""
     missed = store.sum_by("facts", ["session"], ["failures"], {"project": project, "head": "read"})
-    if sum(bool(row["failures"]) for row in missed) < PROVEN_SESSIONS:
+    if not any(row["failures"] for row in missed):
         return _kept(store, project, paths.GROUP, None, now)
-    asked = store.sum_by(
-        "facts", ["file"], ["calls", "failures", "excused", "max:max_at"], {"project": project, "head": ("in", OPENED)}
-    )
-    opened = {text_in(row, "file"): _times_opened(row) for row in asked}
-    inside = [file for file, times in opened.items() if times > 0 and file and file[0] not in "/~." and ":" not in file]
-    used = sorted(inside, key=lambda file: (-opened[file], file))[:_MOST_FILES]
-    folders: dict[str, list[Json]] = {}
-    for file in used:
-        folder, _, name = file.rpartition("/")
-        folders.setdefault(folder, []).append(name)
+    opened, seen_at = opened_files(store, {"project": project})
+    folders = paths.folders_of(opened)
+    count = sum(map(len, folders.values()))
     told: Row = {
         "keys": [paths.GROUP],
-        "lines": {folder: folders[folder] for folder in sorted(folders)},
+        "lines": {folder: [*names] for folder, names in folders.items()},
         "told": [],
         "kind": "resource_missing",
         "when_text": "a path is not there, in a project whose files are known",
-        "text": f"Sessions of this project opened {len(used)} files in {len(folders)} folders: of a path that is not "
+        "text": f"Sessions of this project opened {count} files in {len(folders)} folders: of a path that is not "
         "there it is said which of them it may be.",
         "provenance": "counted in the calls of sessions",
-        "seen_at": max((number_in(row, "max:max_at") for row in asked), default=0.0),
+        "seen_at": seen_at,
     }
-    return _kept(store, project, paths.GROUP, told if used else None, now)
+    return _kept(store, project, paths.GROUP, told if folders else None, now)
 
 
-def _times_opened(row: Row) -> int:
-    return whole_in(row, "calls") - whole_in(row, "failures") - whole_in(row, "excused")
+def opened_files(store: Store, where: Where) -> tuple[dict[str, int], float]:
+    """How often each file was opened in the calls that meet `where`, and when the last one was. Raises StoreError."""
+    asked = store.sum_by(
+        "facts", ["file"], ["calls", "failures", "excused", "max:max_at"], {**where, "head": ("in", OPENED)}
+    )
+    times = {
+        text_in(row, "file"): whole_in(row, "calls") - whole_in(row, "failures") - whole_in(row, "excused")
+        for row in asked
+    }
+    return times, max((number_in(row, "max:max_at") for row in asked), default=0.0)
 
 
 def _kept(store: Store, project: str, group: str, told: Row | None, now: float) -> dict[str, LessonState]:

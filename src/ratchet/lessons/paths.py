@@ -1,8 +1,9 @@
 """Says where the files of a project are, of a path that is not there. Lean: hook processes import this.
 
-One lesson a project holds the files that its sessions opened, by folder; at a failure it says no more than the one file
-of the missing one's name, or those of the missing one's folder. In three public histories, each session told by what
-the earlier ones opened, it named a file that was opened next in 10 cases of 13, and in no other another one was.
+One lesson a project holds the files that its sessions opened, by folder; at a failure it says no more than the files of
+the missing one's name, three at most, or those of the missing one's folder. In a public history, each session told by
+what the earlier ones opened, one that it named was opened by one of the next eight calls in 11 cases of 14
+(`benchmarks/lessons.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 GROUP = "paths"
 """The group of such a lesson, and its key: it answers every path that is not there."""
 _LEAST, _TOLD = 2, 6  # files of a folder that are named: one alone is no list of what is there
+_MOST_FILES = 400  # of one project, those that were opened most
+_SAME_LETTERS = 4  # with which names begin that are called alike
+_CHOICES = 3  # files of one name that are named; more is no answer
 _SAID_CHARS = 600  # of a message that says only this; a longer output is about something else
 _FIELDS = ("file_path", "path", "notebook_path")
 
@@ -47,26 +51,57 @@ def missing_path(message: str, asked: str = "") -> str:
 def placed(rows: Iterable[Row], missing: str, root: str) -> list[Row]:
     """The lessons; that of the project's files with what it knows of a missing path, left out where that is nothing, or
     is no more in the folder `root` of the project."""
-    told = [{**row, "text": _told(row, missing, root)} if row.get("group") == GROUP else row for row in rows]
-    return [row for row in told if row["text"]]
+    found = []
+    for row in rows:
+        if row.get("group") != GROUP:
+            found.append(row)
+        elif (said := told(row.get("lines"), missing, root))[0]:
+            found.append({**row, "text": said[0], "files": [*said[1]]})
+    return found
 
 
-def _told(row: Row, missing: str, root: str) -> str:
-    files = row.get("lines")
+def folders_of(opened: Mapping[str, int]) -> dict[str, list[str]]:
+    """The files that were opened most, by folder, of how often each was: those below the root, none hidden."""
+    inside = [file for file, times in opened.items() if times > 0 and file and file[0] not in "/~." and ":" not in file]
+    folders: dict[str, list[str]] = {}
+    for file in sorted(inside, key=lambda file: (-opened[file], file))[:_MOST_FILES]:
+        folder, _, name = file.rpartition("/")
+        folders.setdefault(folder, []).append(name)
+    return {folder: folders[folder] for folder in sorted(folders)}
+
+
+def is_told(path: str, files: Iterable[str]) -> bool:
+    """Tell whether a path is one of these files, or lies in one of these folders."""
+    return any(_ends_with(path, file) or f"/{file}/" in f"/{path}" for file in files)
+
+
+def told(files: object, missing: str, root: str) -> tuple[str, list[str]]:
+    """What the files of a project, by folder, say of a missing path, and which it may be; ("", []) for nothing."""
     if not missing or not isinstance(files, dict):
-        return ""
+        return "", []
     path = missing.replace("\\", "/").rstrip("/")
     parent, _, name = path.rpartition("/")
     holders = [folder for folder, names in files.items() if isinstance(names, list) and name in names]
-    known = [f"{folder}/{name}".lstrip("/") for folder in holders]
-    if len(known) == 1 and not _ends_with(path, known[0]):
-        return f"`{name}` is `{known[0]}` here." if _is_there(root, known[0]) else ""
-    folder = _folder(path, files) or _folder(parent, files)
+    known = [each for folder in holders if not _ends_with(path, each := f"{folder}/{name}".lstrip("/"))]
+    known = [each for each in known if _is_there(root, each)]
+    known = [each for each in known if _ends_with(each, path)] or known  # of a relative path only that is meant
+    if 0 < len(known) <= _CHOICES and len(holders) <= _CHOICES:
+        return f"`{name}` is {' or '.join([f'`{each}`' for each in known])} here.", known
+    whole = _folder(path, files)
+    folder = whole or _folder(parent, files)
     names = files.get(folder) if folder else None
-    if known or folder == path or not isinstance(names, list) or len(names) < _LEAST or not _is_there(root, folder):
-        return ""
+    if holders or folder == path or not isinstance(names, list) or not _is_there(root, folder):
+        return "", []
+    if whole:
+        inside = not root or path.startswith(f"{root.rstrip('/')}/")
+        return ("", []) if inside else (f"`{whole}` is in this project; the path begins elsewhere.", [whole])
     near = sorted(map(str, names), key=lambda other: -_alike(name, other))[:_TOLD]
-    return f"Of `{folder}` sessions opened {', '.join([f'`{each}`' for each in near])}."
+    if "." not in name:  # a folder: its files may have become some that are called alike
+        near = [each for each in near if _alike(name, each) >= _SAME_LETTERS]
+    if len(near) < _LEAST:
+        return "", []
+    said = ", ".join([f"`{each}`" for each in near])
+    return f"Of `{folder}` sessions opened {said}.", [f"{folder}/{each}" for each in near]
 
 
 def _is_there(root: str, path: str) -> bool:

@@ -24,6 +24,7 @@ OPENED = (
     "lib/tax/total.go",
     "lib/tax/vat.go",
     "go.mod",
+    *(f"web/{name}/index.go" for name in ("cart", "pay", "login", "home")),
 )
 GONE = "File does not exist."
 
@@ -36,8 +37,8 @@ def reads(*files: str) -> list[Row]:
 def store(tmp_path: Path) -> SqliteStore:
     store = SqliteStore(tmp_path / "ratchet.db")
     tried = call("Read", {"file_path": "/w/shop/cmd/basket.go"}, GONE)
-    learn(store, "s0", [*reads(*OPENED, "cmd/pay.go", "/etc/hosts"), tried])
-    assert not listed(store)  # one session alone missed a file
+    learn(store, "s0", reads(*OPENED, "cmd/pay.go", "/etc/hosts"))
+    assert not listed(store)  # nothing was missed yet
     learn(store, "s1", [tried, *reads("cmd/cart.go")])
     return store
 
@@ -53,8 +54,14 @@ def learn(store: SqliteStore, name: str, calls: list[Row]) -> None:
         ("/w/shop/pay.go", "`pay.go` is `cmd/pay.go` here."),
         ("/w/shop/src/a.mod", ""),  # a file of the root itself is known by no folder
         ("/w/shop/cmd/cartridge.go", "Of `cmd` sessions opened `cart.go`, `cart_test.go`, `pay.go`."),
-        ("/home/else/shop/lib/tax", "Of `lib/tax` sessions opened `total.go`, `vat.go`."),  # another machine's folder
-        ("/w/shop/src/total.go", ""),  # it may be either of two
+        ("/home/else/shop/lib/tax", "`lib/tax` is in this project; the path begins elsewhere."),
+        ("/w/shop/src/total.go", "`total.go` is `lib/total.go` or `lib/tax/total.go` here."),
+        ("/w/shop/lib/taxes/total.go", "`total.go` is `lib/total.go` or `lib/tax/total.go` here."),
+        ("tax/total.go", "`total.go` is `lib/tax/total.go` here."),  # the shell stands elsewhere
+        ("/w/shop/cmd/cart", "Of `cmd` sessions opened `cart.go`, `cart_test.go`."),  # it was a folder
+        ("/w/shop/cmd/css", ""),
+        ("/w/shop/src/index.go", ""),  # it may be any of four
+        ("/w/shop/lib/tax", ""),  # its name is right: what is not there is what it was
         ("/w/shop/cmd/pay.go", ""),  # it was there once
         ("/w/shop/docs/pay.md", ""),
         ("lib/tax", ""),  # it is there: the shell stands elsewhere

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 from ratchet.failures.diagnostics import import_keys_of, keys_of
 from ratchet.failures.health import EXCUSED
 from ratchet.lessons.backtest.replay import PastFailure, PastSession
+from ratchet.lessons.imports import OPENED, opened_files
 from ratchet.lessons.mined import resolution_of, run_of
+from ratchet.lessons.mining.calls import calls_of
+from ratchet.lessons.mining.facts import file_of
+from ratchet.lessons.paths import missing_path
 from ratchet.lessons.repositories import known_as
 from ratchet.records import Row, number_in, text_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Progress, Store
+
+_NEXT_CALLS = 8  # in which what was missing is opened, or something else is
 
 
 def pasts(store: Store, progress: Progress | None = None) -> Iterator[PastSession]:
@@ -41,9 +47,10 @@ def _past(store: Store, session: str, begun: float, ended: float) -> PastSession
         project=text_in(resolved[0], "project") if resolved else known_as(store, root),
         begun=begun,
         ended=ended,
-        failed=tuple(_failed(row, root) for row in failed if is_own(row)),
+        failed=tuple(_failed(store, row, root) for row in failed if is_own(row)),
         resolved=tuple(map(resolution_of, resolved)),
         ran=tuple(map(run_of, store.find("habits", {"session": session}).rows)),
+        opened=opened_files(store, {"session": session})[0],
     )
 
 
@@ -52,17 +59,33 @@ def is_own(row: Row) -> bool:
     return isinstance(row.get("step"), dict) and text_in(row.get("failure"), "kind") not in EXCUSED
 
 
-def _failed(row: Row, root: str) -> PastFailure:
+def _failed(store: Store, row: Row, root: str) -> PastFailure:
     message = text_in(row.get("failure"), "message")
-    project = text_in(row, "project")
+    project, asked = text_in(row, "project"), text_in(row["step"], "input")
+    missing = missing_path(message, asked)
     return PastFailure(
         id=text_in(row, "id"),
         at=number_in(row, "started_at"),
         thread=text_in(row, "thread"),
         tool=text_in(row["step"], "tool"),
-        asked=text_in(row["step"], "input"),
+        asked=asked,
         message=message,
         keys=tuple(keys_of(message)),
         imports=tuple(import_keys_of(message)),
         away=bool(project and root) and project.rstrip("/") != root.rstrip("/"),
+        missing=missing,
+        then=_opened_next(store, row, root) if missing else (),
     )
+
+
+def _opened_next(store: Store, row: Row, root: str) -> tuple[str, ...]:
+    """The files that the next calls of its session opened, as the project names them."""
+    at = number_in(row, "started_at")
+    since = store.find(
+        "outcomes",
+        {"session": text_in(row, "session"), "started_at": (">", at)},
+        order=("started_at",),
+        limit=_NEXT_CALLS,
+    )
+    calls = calls_of(since.rows)
+    return tuple(file_of(call.target, root) for call in calls if call.ok and call.head in OPENED)

@@ -7,12 +7,14 @@ reading. Costs what the asked lessons cost: one is computed when a failure first
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ratchet.failures.missing_names import name_in
+from ratchet.lessons import paths
 from ratchet.lessons.grounding import answers, says
 from ratchet.lessons.mining.drafts import Draft, draft, group_of
 from ratchet.lessons.mining.evidence import SESSIONS_LOOKED_AT, FixVerdict
@@ -43,6 +45,8 @@ class PastFailure:
     keys: tuple[str, ...]
     away: bool = False
     imports: tuple[str, ...] = ()  # keys of the names that they miss (`missing_names.import_key`)
+    missing: str = ""  # the path of which its message says that it is not there, and no more
+    then: tuple[str, ...] = ()  # files that were opened next where a path was missing, as the project names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ class PastSession:
     failed: tuple[PastFailure, ...]
     resolved: tuple[Resolution, ...]
     ran: tuple[HeadRun, ...]
+    opened: Mapping[str, int] = field(default_factory=dict)  # how often each file was opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +138,16 @@ class _LearntSoFar:
         self._runs = ProjectRuns()
         self._sources: dict[str, ImportSource] | None = None
         self._sessions = 0
+        self._opened: Counter[str] = Counter()
+        self._missed = False
         self._met: set[str] = set()
 
     def learn(self, session: PastSession) -> None:
         self._sessions += 1
         self._sources = None
         self._runs.add(session.session, session.ran)
+        self._opened.update(session.opened)
+        self._missed = self._missed or any(call.missing for call in session.failed)
         for call in session.failed:
             self._met.update(call.keys)
         for each in session.resolved:
@@ -178,7 +187,17 @@ class _LearntSoFar:
         imported = self._imported(call, {name_in(key) for each in found.values() for key in each.keys})
         if imported is not None:
             found[GROUP] = imported
+        if self._missed and (placed := self._placed(call)) is not None:
+            found[f"{paths.GROUP} {call.missing}"] = placed
         return list(found.items())[:OFFERED]
+
+    def _placed(self, call: PastFailure) -> Draft | None:
+        """Say where a missing path may be, by what was opened."""
+        text, files = paths.told(paths.folders_of(self._opened), call.missing, "") if call.missing else ("", [])
+        if not text:
+            return None
+        verdict = FixVerdict(state="active", forms=(frozenset(files),), text=text)
+        return Draft(group=paths.GROUP, keys=(call.missing,), when="", verdict=verdict, seen=())
 
     def _imported(self, call: PastFailure, told: AbstractSet[str]) -> Draft | None:
         """Say whence the names are imported that a failure misses, but for those of which another lesson tells."""
@@ -288,24 +307,34 @@ class _Answered:
 
 
 def _offer(group: str, lesson: Draft, call: PastFailure, now: PastSession) -> ReplayedOffer:
+    about, right = _ended(group, lesson, call, now)
+    known, fits = bool(about), bool(right)
+    if lesson.group == paths.GROUP:
+        known, fits = bool(call.then), any(paths.is_told(file, lesson.verdict.forms[0]) for file in call.then)
+    return ReplayedOffer(
+        lesson_id=lesson_id_of("mined", now.project, lesson.group),
+        session=now.session,
+        failure=call.id,
+        at=call.at,
+        key=next((key for key in call.keys if key in lesson.keys), call.missing),
+        text=lesson.verdict.text,
+        sessions=lesson.verdict.worked or lesson.verdict.tried,
+        verdict="right" if fits else "wrong" if known else "unknown",
+        again=_again(right, call, now),
+    )
+
+
+def _ended(
+    group: str, lesson: Draft, call: PastFailure, now: PastSession
+) -> tuple[Sequence[Resolution], Sequence[Resolution]]:
+    """How what a lesson is about ended in this session, and which of that is what it says."""
     since = [each for each in now.resolved if each.at >= call.at]
     about = [each for each in since if each.worked and not set(lesson.keys).isdisjoint(each.keys)]
     if group == GROUP or group.startswith("edit "):
         about = [each for each in about if each.way == "edit" and (each.added or each.forms)]
-        right = [each for each in about if any(forms & set(each.forms) for forms in lesson.verdict.forms)]
-    else:
-        right = [each for each in since if group_of(each) == group and (each.worked or each.rule in _SHOWN_BY_FAILURE)]
-    return ReplayedOffer(
-        lesson_id=lesson_id_of("mined", now.project, group),
-        session=now.session,
-        failure=call.id,
-        at=call.at,
-        key=next(key for key in call.keys if key in lesson.keys),
-        text=lesson.verdict.text,
-        sessions=lesson.verdict.worked or lesson.verdict.tried,
-        verdict="right" if right else "wrong" if about else "unknown",
-        again=_again(right, call, now),
-    )
+        return about, [each for each in about if any(forms & set(each.forms) for forms in lesson.verdict.forms)]
+    right = [each for each in since if group_of(each) == group and (each.worked or each.rule in _SHOWN_BY_FAILURE)]
+    return about, right
 
 
 def _again(right: Sequence[Resolution], first: PastFailure, now: PastSession) -> tuple[str, ...]:
