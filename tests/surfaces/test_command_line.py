@@ -182,7 +182,7 @@ def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:
 
 def test_what_was_quarantined_never_looks_like_advice(taught: Shell) -> None:
     lines = taught.run("patterns").stdout.splitlines()
-    assert all(line.startswith("  not to repeat: ") for line in lines if "--no-verify" in line)
+    assert all(line.startswith("  no advice: ") for line in lines if "--no-verify" in line)
     listed = taught.run("lessons", "list").stdout
     assert "--no-verify" not in listed
     assert "1 step never advice: skips the hooks (1)" in listed

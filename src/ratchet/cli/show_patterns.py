@@ -40,7 +40,7 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
         if not known and each.lessons:
             told = each.lessons[0]
             refused = show.plain(f"{told.text} ({told.reason or told.state})", 200)
-            show.row(out, Styled("never advice: ", "red").append(refused), "  ")
+            show.row(out, Styled("no advice: ", "red").append(refused), "  ")
     if any(each.wasted_s >= 1 for each in found):
         show.row(out, UNTIL_FIXED)
     if more:

@@ -25,14 +25,7 @@ COMMANDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _ID = re.compile(r"\b(?:l[0-9a-f]{24}|p[0-9a-f]{16})\b")  # of a lesson or a pattern: what shows one is ours
-# Programs that show what stands in our home: our records of failures are no failures.
-_SHOWS = frozenset(
-    """
-    sqlite3 litecli datasette duckdb cat tac tail head less more bat grep egrep rg ag zgrep jq awk sed strings zcat
-    get-content type select-string
-    """.split()  # noqa: SIM905
-)
-_HOME = re.compile(rf"(?:^|[/\\]|=)\.{NAME}(?:[/\\]|$)")
+_HOME = re.compile(rf"[/\\]\.{NAME}(?:[/\\]|$)|(?:^|=)\.{NAME}[/\\]")
 _CALLED = re.compile(rf"(?:.*[/#])?{NAME}(?:\.exe|\.cmd)?")
 _WINDOWS_PATH = re.compile(r"[\w.:-]*\\(?:[\w.-]+\\)*(?=ratchet(?:\.exe|\.cmd)?\s)")
 # A program in Python that imports us prints what we tell it.
@@ -92,9 +85,10 @@ def own_words(text: str) -> str:
 
 
 def _carries_us(words: list[str]) -> bool:
-    """Tell whether a command of another program runs ours, or reads our home."""
-    if words[0].rpartition("/")[2].lower() in _SHOWS:
-        return any(map(_HOME.search, words[1:]))
+    """Tell whether a command of another program runs ours, or names our home: our records of failures are no
+    failures."""
+    if any(map(_HOME.search, words[1:])):
+        return True
     parts = [word.split() if _CALLED.fullmatch(word.partition(" ")[0]) else [word] for word in words]
     said = [part for each in parts for part in each if part != "--"]
     return any(_CALLED.fullmatch(one) and then in COMMANDS for one, then in zip(said, said[1:], strict=False))

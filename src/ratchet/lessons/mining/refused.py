@@ -66,35 +66,18 @@ TEXTS = (
     _rule(
         "silences a checker",
         r"""
-        #\s*(?:(?:ruff|flake8):\s*)?noqa\b
-        \btype:\s*ignore
-        pyright:\s*(?:ignore|basic)
-        pylint:\s*(?:disable|skip)
-        mypy:\s*ignore
-        (?:eslint|oxlint|ktlint|tslint)[-:]disable
-        @ts-(?:ignore|nocheck|expect-error)
-        \bnolint\b
-        \bnosec\b
-        \bnosonar\b
-        \bnosemgrep\b
-        (?:rubocop|swiftlint|credo|phpcs|stylelint-|markdownlint-)\s?:?\s*disable
-        @suppress(?:warnings|lint)?\b
-        #!?\[allow\(
-        \b(?:istanbul|c8|v8) ignore
-        pragma:\s*no cover
-        \bfmt:\s*(?:off|skip)
-        \b(?:prettier|biome|hadolint|tflint|deno-lint|lint)[- ]ignore
-        shellcheck disable
-        phpcs:\s*ignore
-        @(?:phpstan-ignore|psalm-suppress)
-        @dialyzer\b
-        :nowarn
+        \bno(?:qa|lint|sec|sonar|semgrep|inspection|warn|check)\b
+        \b(?!check-)[a-z]\w*[-:](?:ignore|disable|skip|suppress|expect-error)(?:-next|-for|-line|-file|(?![\w-]))
         \bsobelow_skip
-        checkov:\s*skip
-        gitleaks:\s*allow
-        \bnoinspection\b
-        isort:\s*skip
-        #pragma warning disable
+        (?:[#*;]|//|--)\s*[a-z][\w-]*:\s*(?:ignore|disable|skip|suppress|allow|off\b)
+        \btype:\s*ignore
+        \b(?:istanbul|c8|v8|hadolint) ignore
+        \b(?:shellcheck|warning|lint\w*) disable
+        pyright:\s*basic
+        @suppress
+        #!?\[allow\(
+        pragma:\s*no cover
+        @dialyzer\b
         clang-format off
         """,
     ),
