@@ -215,7 +215,7 @@ def test_each_edit_says_which_of_two_remedies_it_shows(store: Store) -> None:
     assert held is not None
     shown = [each.split("\n")[0].partition(": ")[2] for each in changes_of(store, held)]
     assert (
-        shown == ["checking the error"] * 2 + ["`//nolint:errcheck` with the reason behind it (this project's way)"] * 3
+        shown == ["check the error"] * 2 + ["`//nolint:errcheck` with the reason behind it (this project's way)"] * 3
     ), "the newest five, those of the first remedy first"
 
 

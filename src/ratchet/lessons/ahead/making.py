@@ -102,7 +102,7 @@ def _checks(row: Row, key: str, shown: dict[str, list[str]]) -> Iterator[Trigger
         return
     fix, kind = named(told[0]), CHECK if is_proven(row) else BESIDE
     for head in [head for head in shown.get(key, []) if slots.program(head)][:2]:
-        text = f"`{key}` (fixed by {fix} in {_sessions(row)})"
+        text = f"`{key}` (fix: {fix}, in {_sessions(row)})"
         yield _trigger(row, kind, needle=head.split(" ")[-1], head=head, text=text)
 
 

@@ -10,7 +10,7 @@ import re
 from ratchet.failures.features import STOP
 from ratchet.lessons.fence import harmless
 from ratchet.lessons.mining.checks import forbidden
-from ratchet.lessons.mining.fix_texts import PHRASES
+from ratchet.lessons.mining.fix_texts import INSTRUCTIONS
 
 TEXT_CHARS = 240
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}", re.ASCII)
@@ -58,7 +58,7 @@ def finding(text: str) -> bool:
 
 def fix(text: str) -> bool:
     """Tell whether a text is the feature of a fix as `mining.hunks` finds it: a verb of ours and one mark of code."""
-    return text in PHRASES or _FIX.fullmatch(text) is not None
+    return text in INSTRUCTIONS or _FIX.fullmatch(text) is not None
 
 
 def command(text: str) -> bool:

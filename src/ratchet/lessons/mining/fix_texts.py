@@ -26,15 +26,15 @@ def silences(forms: frozenset[str]) -> bool:
     return any(form.startswith("silence ") for form in forms)
 
 
-PHRASES: Mapping[str, str] = {
-    "rename": "renaming it",
-    "change the signature": "changing the function's signature",
-    "change a literal": "another text in the literal's place",
-    "extract a function": "splitting it: a part becomes a function (a helper) of its own",
-    NAMED: "a named constant in the literal's place",
-    "define a const": "a named constant",
-    "check the error": "checking the error",
-    SHORTER: "the short name in the long one's place, with an alias or import at the top",
+INSTRUCTIONS: Mapping[str, str] = {
+    "rename": "Rename it",
+    "change the signature": "Change the function's signature, and its callers",
+    "change a literal": "Put another text in the literal's place",
+    "extract a function": "Split it: make a part a function (a helper) of its own",
+    NAMED: "Put a named constant in the literal's place",
+    "define a const": "Define a named constant",
+    "check the error": "Check the error",
+    SHORTER: "Use the short name in the long one's place, with an alias or import at the top",
 }
 _TOLD = {
     SHORTER: ["shorten"],
@@ -57,8 +57,8 @@ def _marks(forms: frozenset[str]) -> str:
     marks = []
     for form in sorted(forms, key=lambda form: (form.partition(" ")[0] != "add", "%" in form, form)):
         verb, _, name = form.partition(" ")
-        if form in PHRASES:
-            marks.append(PHRASES[form])
+        if form in INSTRUCTIONS:
+            marks.append(INSTRUCTIONS[form][0].lower() + INSTRUCTIONS[form][1:])
         elif verb in ("suppress", "silence"):
             marks.append(f"`{_mark(name)}`")
         elif verb == "import":
@@ -127,21 +127,9 @@ def _names_given(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str
     return [(literal, name) for literal, name in found if name[0] not in "\"'" and name not in local]
 
 
-_INSTRUCTIONS: Mapping[str, str] = {
-    "rename": "Rename it",
-    "change the signature": "Change the function's signature, and its callers",
-    "change a literal": "Put another text in the literal's place",
-    "extract a function": "Split it: make a part a function (a helper) of its own",
-    NAMED: "Put a named constant in the literal's place",
-    "define a const": "Define a named constant",
-    "check the error": "Check the error",
-    SHORTER: "Use the short name in the long one's place, with an alias or import at the top",
-}
-
-
 def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
     """A fix as what to do: the call that it adds as its example writes it, else its marks."""
-    for form, said in _INSTRUCTIONS.items():
+    for form, said in INSTRUCTIONS.items():
         if form in forms:
             return said
     if suppresses(forms):
@@ -249,7 +237,7 @@ def _named_in(each: Seen) -> bool:
 
 def _told_lines(forms: frozenset[str], added: Sequence[str]) -> list[str]:
     """The added lines that show the fix, four at most: from the first one that has a mark of it."""
-    marks = [form.partition(" ")[2].rpartition(":")[2] for form in forms if form not in PHRASES]
+    marks = [form.partition(" ")[2].rpartition(":")[2] for form in forms if form not in INSTRUCTIONS]
     first = next((at for at, line in enumerate(added) if any(mark in line for mark in marks)), 0)
     start = 0 if len(added) <= _ADDED_LINES else first
     return list(added[start : start + _ADDED_LINES])

@@ -21,16 +21,6 @@ _LINE_POINTS, _INSIDE_POINTS, _QUOTED_POINTS, _IMPORT_POINTS = 3, 2, 4, 5
 
 _MARK = re.compile(r"@@ (\d+) (\d+)$")
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
-_COMMON = frozenset(
-    """
-    the and for not with that this from are was has but you all can its into only when than then
-    func return nil err error errors string int bool byte map type struct interface package import var const true false
-    def self none class pass lambda yield async await raise except finally try catch throw new let function export
-    default public private protected static void final extends implements use pub impl mut fn match end unless elsif
-    defp defmodule else elif while break continue switch case range defer select null undefined
-    """.split()  # noqa: SIM905
-)
-
 _DOTTED = re.compile(r"(?<![\w./\"'])[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)+")
 _VERB = re.compile(r"%[wqxvdsT]")
 _MODE = re.compile(r"\b0o?[0-7]{3}\b")
@@ -75,7 +65,7 @@ class Hunk:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        return frozenset(word for line in (*self.removed, *self.added) for word in _WORD.findall(line)) - _COMMON
+        return frozenset(word for line in (*self.removed, *self.added) for word in _WORD.findall(line))
 
     @property
     def size(self) -> int:
@@ -149,7 +139,7 @@ def points(hunk: Hunk, found: Diagnostic, words: frozenset[str]) -> int:
 
 def words_of(found: Diagnostic) -> frozenset[str]:
     """The identifiers of a finding: of its sentence and of the code that it quotes."""
-    return frozenset(_WORD.findall(f"{found.message} {found.source}")) - _COMMON
+    return frozenset(_WORD.findall(f"{found.message} {found.source}"))
 
 
 def _importing(hunk: Hunk, missing: str) -> str:

@@ -86,14 +86,14 @@ def test_each_kind_has_a_sentence_of_ours(row: Row, told: str) -> None:
 
 def test_a_checks_findings_name_their_fix_at_the_checks_that_showed_them() -> None:
     row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [["add %w", "add fmt.Errorf"]]}
-    assert said(row, finding="wrapcheck") == ["`wrapcheck` (fixed by `fmt.Errorf`, `%w` in 2 sessions)"]
+    assert said(row, finding="wrapcheck") == ["`wrapcheck` (fix: `fmt.Errorf`, `%w`, in 2 sessions)"]
     assert said(row) == [], "no check is known to show it"
 
 
 def test_what_a_check_showed_in_one_session_only_is_named_beside_what_is_proven() -> None:
     row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [["add %w"]]}
     (text,) = said({**row, "worked": 1, "tried": 1}, finding="wrapcheck")
-    assert text == "`wrapcheck` (fixed by `%w` in 1 session)"
+    assert text == "`wrapcheck` (fix: `%w`, in 1 session)"
 
 
 def test_what_is_looked_at_before_it_is_said_needs_one_session() -> None:
