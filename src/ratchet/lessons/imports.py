@@ -14,7 +14,7 @@ from ratchet.lessons.mining.triggers import lesson_id_of
 from ratchet.ports import Store, Where
 from ratchet.records import Json, LessonState, Row, number_in, text_in, whole_in
 
-_TEXT = "This project's edits bring it in so:"
+_TEXT = "Import it as this project's edits do:"
 OPENED: list[Json] = ["read", "edit", "write"]
 """The heads of calls that open a file."""
 
@@ -51,8 +51,7 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
         "told": [],
         "kind": "resource_missing",
         "when_text": "a path is not there, in a project whose files are known",
-        "text": f"Sessions of this project opened {count} files in {len(folders)} folders: of a path that is not "
-        "there it is said which of them it may be.",
+        "text": f"The files that it may be are named, of {count} in {len(folders)} folders that sessions opened here.",
         "provenance": "counted in the calls of sessions",
         "seen_at": seen_at,
     }

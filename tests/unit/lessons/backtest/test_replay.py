@@ -98,6 +98,28 @@ def test_another_fix_makes_an_offer_wrong(tmp_path: Path) -> None:
     assert [each.session for each in found.worst] == ["s002"]
 
 
+def test_a_missing_path_is_counted_by_what_was_opened_next(tmp_path: Path) -> None:
+    def read(file: str, error: str = "") -> Row:
+        return call("Read", {"file_path": f"/w/shop/{file}"}, error)
+
+    gone = read("src/pay.go", "File does not exist.")
+    opened = [read("cmd/pay.go"), read("cmd/cart.go"), gone]
+    found = replay(
+        tmp_path / "h",
+        [
+            opened,
+            [gone, read("cmd/pay.go")],
+            [gone, shell("ls"), read("cmd/cart.go")],
+            [gone, shell("ls")],
+            [gone, *[shell("ls")] * 8, read("cmd/pay.go")],
+        ],
+    )
+    assert (found.right, found.wrong, found.unknown) == (1, 1, 2), "too late is not known"
+    assert found.saved_before.turns == 0
+    (best,) = found.best
+    assert (best.session, best.key, best.text) == ("s001", "/w/shop/src/pay.go", "`pay.go` is `cmd/pay.go` here.")
+
+
 def test_what_had_not_ended_was_not_known(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for number, rows in enumerate([wrapped(3), wrapped(40), wrapped(88)]):
