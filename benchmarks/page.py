@@ -24,6 +24,7 @@ from pathlib import Path
 
 import large_home
 from figures import Figure, at_most, publish
+from ratchet.failures.searching import mark
 from ratchet.runtime import Runtime
 from serve import Process, free_port, running
 
@@ -48,6 +49,9 @@ SEARCHES = (
     f"q={COMMON}&kind=timeout",
     f"q={COMMON}&project=/srv/work/shop&failed=on",
     "q=stage+could+not+be+read",
+    "q=&tool=Bash&failed=on",
+    "q=&kind=timeout",
+    "q=&command=pytest",
 )
 
 BARE = """
@@ -197,7 +201,7 @@ def _figure(client: Client, address: str, looks: int, most_ms: float, baseline: 
 
 
 def _search(client: Client, home: Path, query: str, looks: int) -> Figure:
-    words = query.partition("&")[0].removeprefix("q=").replace("+", " ")
+    words = query.partition("&")[0].removeprefix("q=").replace("+", " ") or mark("ok", "no")
     bare = bare_query_ms(home, words, looks)
     return _figure(client, f"/ui/search?{query}", looks, SEARCH_MS, f"bare FTS query {bare:.1f} ms", f"search {query}")
 

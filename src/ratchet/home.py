@@ -44,8 +44,6 @@ class Foundation:
         self._outbox: Outbox | None = None
         self._lock = threading.Lock()
         self._draining = threading.Lock()  # two threads that drain at once would read the same lines
-        self.must_exist = False
-        """Reading makes no home: a question about one that is not there is NotFound."""
         self.patience_s: float | None = None
         """How long a reading operation moves what was recorded before it reads; None: to the end."""
 
@@ -144,8 +142,8 @@ class Foundation:
         return stores.exist(self.config)
 
     def need(self) -> None:
-        """Raise NotFound where a question needs the home to exist, and it does not."""
-        if self.must_exist and not self.exists and not self.home.is_dir():
+        """Raise NotFound where there is no home yet."""
+        if not self.exists and not self.home.is_dir():
             raise NotFound(
                 f"there is no home at {self.home}: look at its path, or make one: ratchet --home {self.home} init"
             )

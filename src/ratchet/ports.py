@@ -66,9 +66,18 @@ class Store(Protocol):
         """Rows that have any of these terms, by the sum of their weights, the highest first. Costs a step for each row
         of each term: leave common ones out (`spread`)."""
 
-    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
-        """Rows that have all of these words, those written last first. Costs a step for each row that it gives, and
-        some for those that have only a few of the words; `where` is asked of each row that has all."""
+    def having(
+        self,
+        table: str,
+        words: Sequence[str],
+        where: Where | None = None,
+        *,
+        without: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Row]:
+        """Rows that have all of these words and none of those in `without`, those written last first. Costs a step for
+        each row that it gives, and some for those that have only a few of the words; `where` is asked of each row that
+        has all."""
 
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
         """Count the rows that have each of these terms, "" standing for any; without those that none has."""

@@ -246,8 +246,7 @@ class Runtime(Foundation):
         return deliver.publish(self.store, self.home, withheld_share=share, proven_withheld_share=proven)
 
     def _read(self, *, drained: bool = True) -> Store:
-        """The store, after what was recorded is in it. Raises NotFound where a question finds no home."""
-        self.need()
+        """The store, after what was recorded is in it."""
         if drained:
             self.drain()
         return self.store

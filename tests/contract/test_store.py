@@ -348,6 +348,8 @@ def test_rows_that_have_all_words_come_those_written_last_first(store: Store) ->
     assert [row["id"] for row in store.having("steps", ["git", "push"])] == ["s3", "s1"]
     assert [row["id"] for row in store.having("steps", ["git"], limit=2)] == ["s3", "s2"]
     assert [row["id"] for row in store.having("steps", ["git"], {"session": "a"})] == ["s1"]
+    assert [row["id"] for row in store.having("steps", ["git"], without=["again", "pull"])] == ["s1"]
+    assert [row["id"] for row in store.having("steps", ["git"], {"session": "b"}, without=["push"])] == ["s2"]
     assert store.having("steps", ["pus"]) == []
     store.swap("steps", "s1", 1, {**rows[0], "words": "moved"})
     store.delete("steps", {"id": "s3"})

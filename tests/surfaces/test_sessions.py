@@ -55,6 +55,8 @@ def bare(value: Any) -> Any:
         ("/v1/sessions", ("sessions", "list")),
         (f"/v1/sessions/{SESSION}", ("sessions", "show", SESSION)),
         ("/v1/search?q=make%20build", ("sessions", "search", "make", "build", "--limit", "20")),
+        ("/v1/search?command=make%20build&limit=9", ("sessions", "search", "--command", "make build", "--limit", "9")),
+        ("/v1/search?file=Makefile&limit=9", ("sessions", "search", "--file", "Makefile", "--limit", "9")),
         ("/v1/costs?by=tool", ("sessions", "cost", "--by", "tool")),
         ("/v1/ways?tool=make", ("sessions", "how", "make")),
         (f"/v1/handoff?session={SESSION}&to=codex", ("sessions", "handoff", SESSION, "--to", "codex")),
@@ -81,7 +83,10 @@ def test_the_tools_of_an_agent_give_it_too(learnt: Path) -> None:
     with client(learnt) as held:
         found = held.get("/v1/search?q=make%20build&limit=8").json()
         opened = held.get(f"/v1/sessions/{SESSION}?limit=20").json()
+        behind = held.get("/v1/search?command=make%20build&failed=true&limit=8").json()
     assert bare(data(called(learnt, "search_sessions", query="make build"))) == bare(found)
+    assert bare(data(called(learnt, "search_sessions", command="make build", failed=True))) == bare(behind)
+    assert behind["hits"]
     assert bare(data(called(learnt, "get_session", id=SESSION[:8]))) == bare(opened)
 
 

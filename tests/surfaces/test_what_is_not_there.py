@@ -96,7 +96,11 @@ def test_true_and_false_are_one_and_zero_in_any_table(taught: Path, tmp_path: Pa
     assert "keep b" in said
 
 
-@pytest.mark.parametrize("asked", ["patterns", "health", "report", "predict ls", "sessions list", "trials list"])
+QUESTIONS = ("patterns", "health", "report", "predict ls", "sessions list", "trials list", "token list", "bench list")
+CHANGES = ("loop --once", "settings set coder retries 2", "migrate --to other.db", "compact", "proposals list")
+
+
+@pytest.mark.parametrize("asked", [*QUESTIONS, *CHANGES])
 def test_a_question_makes_no_home_where_none_is(tmp_path: Path, asked: str) -> None:
     told, error = ran(tmp_path / "mistyped", *asked.split())
     assert (told, isinstance(error, NotFound)) == ("", True)

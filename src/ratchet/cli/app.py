@@ -149,14 +149,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def opened(*, begins: bool = False) -> Runtime:
     """The runtime of this call, closed when the command ends. Only a command that begins something makes a home where
-    none is at the place that is named; any other is a question."""
+    none is at the place that is named, or needs none. Raises NotFound for any other: no home comes from a typo."""
     from ratchet.runtime import Runtime
 
     ctx = click.get_current_context()
     home = ctx.find_root().obj
     runtime = Runtime.open(home=home)
-    runtime.must_exist = home is not None and not begins
     ctx.call_on_close(runtime.close)
+    if home is not None and not begins:
+        runtime.need()
     return runtime
 
 

@@ -105,7 +105,7 @@ def install(
     if every and folder is not None:
         raise UsageError("a plugin is for claude-code alone: leave --all or --plugin out")
     agents = installing.found_here(os.environ) if every else [agent]
-    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened()
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(begins=True)
 
     def change(*, dry_run: bool) -> list[Installed]:
         if folder is not None:
@@ -152,7 +152,7 @@ def uninstall(
     taken out.
     """
     _one_or_all(agent, every=every)
-    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened()
+    parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(begins=True)
 
     def change(*, dry_run: bool) -> list[Installed]:
         if every:

@@ -29,7 +29,7 @@ def doctor(deep: bool, mend: bool, as_json: bool) -> None:
     if deep:
         _deep(as_json)
         return
-    checks = list(examine(opened().config, os.environ, Path.cwd()))
+    checks = list(examine(opened(begins=True).config, os.environ, Path.cwd()))
     show.as_json([shapes.machine.CheckShape.built(each) for each in checks]) if as_json else show.doctor(checks)
     if not all(check.ok for check in checks):
         click.get_current_context().exit(1)

@@ -35,7 +35,7 @@ def probe(as_json: bool) -> None:
 
     Exit code 5 where no sandbox holds.
     """
-    with opened() as runtime:
+    with opened(begins=True) as runtime:
         found = runtime.sandboxes.probe()
         if as_json:
             show.as_json([shapes.machine.IsolationShape.built(each) for each in found])
@@ -125,7 +125,7 @@ def exec(  # noqa: A001  (the command's name)
     )
     speaking = None if as_json else _Speaking()
     with (
-        opened() as runtime,
+        opened(begins=True) as runtime,
         draining("ending the command; again to end at once") as asked,
         resting() as paused,
     ):

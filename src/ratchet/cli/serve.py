@@ -143,7 +143,7 @@ def add(name: str, scopes: tuple[str, ...], as_json: bool) -> None:
 
     read sees everything; write records outcomes and decides; run starts tasks and follows them.
     """
-    made = opened().tokens.add(name, scopes)
+    made = opened(begins=True).tokens.add(name, scopes)
     shape = shapes.machine.MadeTokenShape(token=made, name=name, scopes=[*dict.fromkeys(scopes)])
     show.as_json(shape) if as_json else click.echo(made)
 

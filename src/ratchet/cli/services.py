@@ -112,7 +112,7 @@ def rebuild(algorithm: Algorithm | None, quiet: bool, as_json: bool) -> None:
 
 
 def _book() -> Services:
-    return Services(opened().home)
+    return Services(opened(begins=True).home)
 
 
 def _named(names: Sequence[str]) -> list[str]:

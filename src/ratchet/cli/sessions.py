@@ -74,12 +74,14 @@ def show_session(
 
 
 @sessions.command("search")
-@click.argument("text", nargs=-1, required=True)
+@click.argument("text", nargs=-1)
 @_project
 @click.option("--agent", default="", help="Only this agent's steps.")
 @click.option("--tool", default="", help="Only calls of this tool.")
 @click.option("--kind", default="", help="Only failures of this kind.")
 @click.option("--model", default="", help="Only steps of this model.")
+@click.option("--command", default="", help="Only failed runs of this command, as `patterns --by command` names it.")
+@click.option("--file", default="", help="Only failed commands that named this file.")
 @click.option("--failed", is_flag=True, help="Only steps that failed.")
 @_since
 @_until
@@ -93,6 +95,8 @@ def search(
     tool: str,
     kind: str,
     model: str,
+    command: str,
+    file: str,
     failed: bool,
     since: float | None,
     until: float | None,
@@ -101,7 +105,8 @@ def search(
 ) -> None:
     """Find what has all of these words: steps, edits, what people said, patterns, lessons.
 
-    TEXT may be a whole output: then it is what is known to fix it.
+    TEXT may be a whole output: then it is what is known to fix it. Without TEXT it is the newest steps that the options
+    leave.
     """
     found = opened().sessions.search(
         " ".join(text),
@@ -110,6 +115,8 @@ def search(
         tool=tool,
         kind=kind,
         model=model,
+        command=command,
+        file=file,
         failed=failed,
         since=since,
         until=until,

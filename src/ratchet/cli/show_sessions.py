@@ -150,7 +150,8 @@ def found(result: SearchFound) -> None:
         return
     out = show.console()
     if not result.hits:
-        show.row(out, f"Nothing has all of these words: {' '.join(result.words)}")
+        words = f"Nothing has all of these words: {' '.join(result.words)}"
+        show.row(out, words if result.words else "No step is left by these options.")
         return
     for each in result.hits:
         style = "" if each.ok else "red"

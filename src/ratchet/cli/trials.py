@@ -239,7 +239,7 @@ def loop(
     moment, and tells work that goes round in circles. Runs until it is interrupted (Ctrl-C or SIGTERM), after the round
     under way.
     """
-    runtime = opened(begins=True)
+    runtime = opened()
     overseer = overseer_of(runtime, allowed=(*USUAL, *may), model=second_opinion or "")
 
     def said(done: Ticked, told: Sequence[Intervention] = ()) -> None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Noun = Literal["step", "diff", "words", "pattern", "lesson"]
 _PASTED_WORDS = 12  # a longer text is no search but something pasted
 _LOOKED_AT = 100  # newest rows with all words of which those come first that have them beside each other
-_WITH_EXCUSED = 4  # times as many are read where the excused ones fall out
 _COUNTED = 2_000  # steps of a filter alone
 _NEWEST = 200  # steps that are shown of a filter alone
 _GROUPS: tuple[tuple[Noun, ...], ...] = (("step", "diff"), ("words",), ("pattern",), ("lesson",))
@@ -65,6 +64,11 @@ class Narrowed:
             "ok": "no" if self.failed else "",
         }
         return [mark(name, value) for name, value in held.items() if value]
+
+    @property
+    def unmarks(self) -> list[str]:
+        """The marks that a step must not have."""
+        return [mark("kind", kind) for kind in sorted(EXCUSED)] if self.failed and not self.kind else []
 
     @property
     def steps_only(self) -> bool:
@@ -172,18 +176,15 @@ def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
     rows: list[Row] = []
-    only_faults = narrowed.failed and not narrowed.kind
-    most = _WITH_EXCUSED * limit if only_faults else limit
     for month in _months(narrowed):
-        rows += store.having("steps", [*terms, month] if month else terms, where, limit=most - len(rows))
-        if len(rows) >= most:
+        asked = [*terms, month] if month else terms
+        rows += store.having("steps", asked, where, without=narrowed.unmarks, limit=limit - len(rows))
+        if len(rows) >= limit:
             break
-    keys: Json = [text_in(row, "id") for row in _within(rows, narrowed)]
-    held = store.find("outcomes", {"id": ("in", keys)}).rows
-    kept = [row for row in held if not (only_faults and text_in(row.get("failure"), "kind") in EXCUSED)]
-    kept.sort(key=lambda row: number_in(row, "started_at"), reverse=True)
-    shown = kept[: limit if words else min(limit, _NEWEST)]
-    return [_step(outcome_of(row), words) for row in shown], len(kept[:limit])
+    fitting = sorted(_within(rows, narrowed), key=lambda row: number_in(row, "at"), reverse=True)
+    keys: Json = [text_in(row, "id") for row in fitting[: limit if words else _NEWEST]]
+    shown = store.find("outcomes", {"id": ("in", keys)}, order=("-started_at",)).rows
+    return [_step(outcome_of(row), words) for row in shown], len(fitting)
 
 
 def _months(narrowed: Narrowed) -> list[str]:

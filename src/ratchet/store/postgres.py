@@ -161,9 +161,18 @@ class PostgresStore:
         text, values = postgres_terms.weigh(declared, words, fitted_where(declared, where), limit)
         return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
 
-    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
+    def having(
+        self,
+        table: str,
+        words: Sequence[str],
+        where: Where | None = None,
+        *,
+        without: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Row]:
         declared = worded(table_of(table))
-        text, values = postgres_terms.having(declared, asked_words(words), fitted_where(declared, where), limit)
+        asked, fitting = asked_words(words), fitted_where(declared, where)
+        text, values = postgres_terms.having(declared, asked, without, fitting, limit)
         return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
 
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:

@@ -59,14 +59,19 @@ def _listed(table: Table, prefix: str = "") -> str:
     return f"string_to_array({prefix}\"{table.words}\", ' ')"
 
 
-def having(table: Table, words: Sequence[str], where: Where | None, limit: int) -> tuple[str, list[Json]]:
-    """Rows that have all of these words, those written last first."""
+def having(
+    table: Table, words: Sequence[str], without: Sequence[str], where: Where | None, limit: int
+) -> tuple[str, list[Json]]:
+    """Rows that have all of these words and none of the others, those written last first."""
     said, values = conditions(table, where, POSTGRES, prefix="held.")
     columns = ", ".join(f'held."{column}"' for column in read_names(table))
     text = f'SELECT {columns} FROM "{table.name}" AS held WHERE {_listed(table, "held.")} @> %s::text[]'
+    unwanted: list[Json] = [list(without)] if without else []
+    if unwanted:
+        text += f" AND NOT {_listed(table, 'held.')} && %s::text[]"
     if said:
         text += f" AND {said}"
-    return f'{text} ORDER BY held."rowid_" DESC LIMIT %s', [list(words), *values, limit]
+    return f'{text} ORDER BY held."rowid_" DESC LIMIT %s', [list(words), *unwanted, *values, limit]
 
 
 def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:

@@ -83,14 +83,16 @@ def optimized(tables: Collection[Table]) -> list[str]:
     return [f'INSERT INTO "{name}" ("{name}") VALUES (\'optimize\')' for name in names]
 
 
-def having(table: Table, words: Sequence[str], where: Where | None, limit: int) -> tuple[str, list[Json]]:
-    """Rows that have all of these words, those written last first: the index gives them in that order."""
+def having(
+    table: Table, words: Sequence[str], without: Sequence[str], where: Where | None, limit: int
+) -> tuple[str, list[Json]]:
+    """Rows that have all of these words and none of the others, those written last first: in the order of the index."""
     name = words_of(table)
     said, values = conditions(table, where, prefix="held.")
     columns = ", ".join(f'held."{column}"' for column in read_names(table))
     text = f'SELECT {columns} FROM "{name}" CROSS JOIN "{table.name}" AS held ON held.rowid_ = "{name}".rowid '
     text += f'WHERE "{name}" MATCH ?' + (f" AND {said}" if said else "")
-    asked = " AND ".join(f'"{word}"' for word in words)
+    asked = "(" + " AND ".join(f'"{word}"' for word in words) + ")" + "".join(f' NOT "{word}"' for word in without)
     return f'{text} ORDER BY "{name}".rowid DESC LIMIT ?', [asked, *values, limit]
 
 

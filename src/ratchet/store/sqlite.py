@@ -187,9 +187,17 @@ class SqliteStore:
             found = self._read(*search.weigh(declared, words, where, limit))
         return [codec.row_of(declared, held) for held in found]
 
-    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
+    def having(
+        self,
+        table: str,
+        words: Sequence[str],
+        where: Where | None = None,
+        *,
+        without: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Row]:
         declared = search.worded(table_of(table))
-        text, values = search.having(declared, search.asked_words(words), where, limit)
+        text, values = search.having(declared, search.asked_words(words), without, where, limit)
         return [codec.row_of(declared, held) for held in self._read(text, values)]
 
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:

@@ -24,20 +24,36 @@ class SessionTools:
     @told
     def search_sessions(
         self,
-        query: Annotated[str, Field(description="Words that all must be there.", min_length=1, max_length=100_000)],
+        query: Annotated[
+            str, Field(description="Words that all must be there; none, if a filter says it all.", max_length=100_000)
+        ] = "",
         project: Annotated[str, Field(description="The project's folder, absolute; empty searches all.")] = "",
+        agent: Annotated[str, Field(description="Only this agent's steps.")] = "",
         tool: Annotated[str, Field(description="Only calls of this tool.")] = "",
+        kind: Annotated[str, Field(description="Only failures of this kind.")] = "",
+        command: Annotated[str, Field(description="Only failed runs of this command.")] = "",
+        file: Annotated[str, Field(description="Only failed commands that named this file.")] = "",
         failed: Annotated[bool, Field(description="Only steps that failed.")] = False,
         limit: Annotated[int, Field(ge=1, le=50, description="How many of each kind at most.")] = 8,
     ) -> Annotated[CallToolResult, RootModel[SearchFoundShape]]:
         """Find earlier steps, edits, words of people, patterns and lessons by their words, over all sessions of all
         agents. Call it when you want to know whether something was done here before, and how."""
-        found = self._runtime.sessions.search(query, project=project or None, tool=tool, failed=failed, limit=limit)
+        found = self._runtime.sessions.search(
+            query,
+            project=project or None,
+            agent=agent,
+            tool=tool,
+            kind=kind,
+            command=command,
+            file=file,
+            failed=failed,
+            limit=limit,
+        )
         lines = [
             (f"{each.noun} {each.outcome or each.id}: ", f"{each.title}: {each.text[:_LINE_CHARS]}")
             for each in found.hits
         ]
-        prose = fenced(lines) if lines else "Nothing has all of these words."
+        prose = fenced(lines) if lines else "Nothing was found."
         return answer(prose, SearchFoundShape.built(found))
 
     @told

@@ -87,8 +87,16 @@ class StoreBesideRedis:
     def add(self, table: str, rows: Sequence[Row]) -> None:
         self.store.add(table, rows)
 
-    def having(self, table: str, words: Sequence[str], where: Where | None = None, *, limit: int = 50) -> list[Row]:
-        return self.store.having(table, words, where, limit=limit)
+    def having(
+        self,
+        table: str,
+        words: Sequence[str],
+        where: Where | None = None,
+        *,
+        without: Sequence[str] = (),
+        limit: int = 50,
+    ) -> list[Row]:
+        return self.store.having(table, words, where, without=without, limit=limit)
 
     def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
         return self.store.spread(table, terms)

@@ -30,12 +30,16 @@ MOST_TEXT = 100_000
 def search(
     request: Request,
     runtime: Operations,
-    q: Annotated[str, Query(min_length=1, max_length=MOST_TEXT, description="Words; or a whole output, pasted.")],
+    q: Annotated[
+        str, Query(max_length=MOST_TEXT, description="Words; or a whole output, pasted; or none, but a filter.")
+    ] = "",
     project: Folder = None,
     agent: str = "",
     tool: str = "",
     kind: str = "",
     model: str = "",
+    command: Annotated[str, Query(description="Only failed runs of it, as /v1/patterns/by/command names it.")] = "",
+    file: Annotated[str, Query(description="Only failed commands that named this file.")] = "",
     failed: Annotated[bool, Query(description="Only steps that failed.")] = False,
     since: Moment = None,
     until: Moment = None,
@@ -49,6 +53,8 @@ def search(
         tool=tool,
         kind=kind,
         model=model,
+        command=command,
+        file=file,
         failed=failed,
         since=since,
         until=until,
