@@ -12,7 +12,7 @@ BENCH  := .venv/.bench
 SITE   := .venv/.site
 PARTS  := tests/surfaces tests/contract tests/loops tests/unit
 
-.PHONY: demo test $(PARTS) others peers test-postgres check units static statistics bench soak docs site wheel changelog pictures clean
+.PHONY: demo test $(PARTS) others peers test-postgres check lessons units static statistics bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -40,17 +40,22 @@ UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons
 ON_POSTGRES := $(UNITS:%=tests/unit/%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
   tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
 
-# Two at a time, since a machine has two cores at least; the statistics begin where the static checks have ended.
+# Two at a time, since a machine has two cores at least, the longest first, the next as soon as one has ended.
 check: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 units static statistics
+	@$(MAKE) --no-print-directory --jobs 2 lessons static units statistics
 
+LESSONS := tests/unit/lessons tests/unit/failures
 STATISTICS := tests/unit/gate tests/unit/evolving
+QUICKLY := $(BIN)/python -m pytest -q --hypothesis-profile quick
+
+lessons: $(READY)
+	$(QUICKLY) $(LESSONS)
 
 units: $(READY)
-	$(BIN)/python -m pytest -q --hypothesis-profile quick tests/unit $(STATISTICS:%=--ignore=%)
+	$(QUICKLY) tests/unit $(LESSONS:%=--ignore=%) $(STATISTICS:%=--ignore=%)
 
 statistics: $(READY)
-	$(BIN)/python -m pytest -q --hypothesis-profile quick $(STATISTICS)
+	$(QUICKLY) $(STATISTICS)
 
 static: $(READY)
 	$(BIN)/ruff check .

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,16 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the real histories in ../shared, which is absent here")
     return folder
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own. Pytest's own fixture looks through those of all tests before for a free number."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}-{next(_FOLDERS)}", numbered=False)
+
+
+_FOLDERS = count()
 
 
 @pytest.fixture

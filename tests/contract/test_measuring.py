@@ -222,6 +222,22 @@ def test_an_agent_that_cannot_be_started_was_not_measured(ground: Ground) -> Non
     assert "gone.sh" in made.reason
 
 
+@pytest.mark.parametrize(
+    "argv", [("python3", "gone.py", "{task}"), ("sh", "-e", "{agent}/gone.sh"), ("sh", "./gone.sh")]
+)
+def test_an_agent_whose_own_file_is_nowhere_was_not_measured(ground: Ground, argv: tuple[str, ...]) -> None:
+    made = ground.made(agent=Agent(how="command", argv=argv, folder=str(ground.version)))
+    assert made.result == "unmeasured"
+    assert "which neither its folder nor the task has" in made.reason
+    assert "gone." in made.reason
+
+
+def test_an_agent_that_runs_a_file_of_the_task_and_fails_is_measured(ground: Ground) -> None:
+    argv = ("sh", "notes/readme.txt", "gone.py")
+    made = ground.made(agent=Agent(how="command", argv=argv, folder=str(ground.version)))
+    assert made.result == "failed"
+
+
 def test_a_broken_sandbox_and_a_full_disk_are_no_wrong_answers(ground: Ground) -> None:
     for measure, said in (
         (replace(ground.measure, sandbox=broken), "user namespaces are gone"),

@@ -11,8 +11,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -373,9 +373,12 @@ def _make(path: Path) -> None:
     at once, one stays."""
     fresh = path.with_name(f".{path.name}.{uuid7()}")
     # Created here and not by SQLite, whose default mode would let others read; its companion files copy the mode.
-    os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        _opened(fresh).close()
+        with os.fdopen(file, "wb") as held:
+            held.write(_empty())
+            held.flush()
+            os.fsync(file)
         try:
             os.link(fresh, path)
         except FileExistsError:
@@ -384,8 +387,17 @@ def _make(path: Path) -> None:
             if not path.exists():
                 fresh.rename(path)
     finally:
-        for name in ("", "-wal", "-shm"):
-            fresh.with_name(fresh.name + name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
+
+
+@cache  # to lay out some 60 tables takes ten times as long as to write them down
+def _empty() -> bytes:
+    """The file of a store in which nothing is."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, ":memory:")
+        laid_out = bytearray(connection.serialize())
+    laid_out[18:20] = b"\2\2"  # written and read with a log (WAL): https://sqlite.org/fileformat.html, 1.3.3
+    return bytes(laid_out)
 
 
 def _has_log(path: Path) -> bool:

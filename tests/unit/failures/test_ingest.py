@@ -22,6 +22,7 @@ from ratchet.ports import Store
 from ratchet.records import Json, Row
 from ratchet.store.sqlite import SqliteStore
 from ratchet.testing.stores import open_store
+from support.campaigns import many
 
 TABLES = ("tallies", "sightings", "activity", "recents", "signatures", "patterns")
 
@@ -97,7 +98,7 @@ def test_what_is_known_already_changes_nothing(store: Store) -> None:
     assert [row["id"] for row in ingest(store, [*rows, ran(99)]).new] == ["o99"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cuts=st.sets(st.integers(1, 39)),
     order=st.permutations(range(40)),
@@ -158,7 +159,7 @@ def test_health_reads_the_last_200_outcomes_of_each_agent(store: Store) -> None:
     assert [name for _, name, _ in found_] == ["" if n < 300 - NAMED else f"o{n}" for n in range(100, 300)]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     calls=st.permutations([(n // 3 / 4, f"call-{n * 7 % 260}-of-{n % 2}", n % 5 > 0) for n in range(260)]),
     cuts=st.sets(st.integers(1, 259), max_size=20),

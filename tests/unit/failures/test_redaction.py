@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ratchet.failures.redaction.text import LIMIT, cap, clean, redact, redact_json
+from support.campaigns import many
 
 # Built from pieces, so that no scanner takes this file for a leak.
 SECRETS = {
@@ -246,7 +247,7 @@ PIECES = st.sampled_from(
 
 
 @example("postgres://app:s3cr3t@db.internal:5432/apphf_aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567")
-@settings(max_examples=300)
+@settings(max_examples=many(300))
 @given(st.lists(PIECES | st.text(max_size=6), max_size=24).map("".join))
 def test_what_is_redacted_once_needs_no_second_time(text: str) -> None:
     once = redact(text)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ratchet.errors import BackendError, Conflict, Refused, UsageError
 from ratchet.improving.targets.file import FileTarget
 from ratchet.records import Json
+from support.campaigns import many
 
 YAML = """\
 # Settings of the agent
@@ -165,7 +166,7 @@ def test_a_file_without_content_gets_its_first_key_and_loses_it_again(
     assert content is None or path.read_text() == content
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     value=st.one_of(
         st.booleans(),

@@ -18,6 +18,7 @@ from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.store.schema import TABLES
 from ratchet.testing.stores import open_store
+from support.campaigns import many
 from support.sessions import call, session, shell
 
 HISTORY = Path(ratchet.__file__).parent / "demo" / "history"
@@ -128,7 +129,7 @@ def any_order_gives_the_same(folder: Path, seeds: range) -> None:
 
 
 def test_any_order_gives_the_same_lessons_and_facts(tmp_path: Path) -> None:
-    any_order_gives_the_same(tmp_path, range(4))
+    any_order_gives_the_same(tmp_path, range(many(4)))
 
 
 @pytest.mark.soak

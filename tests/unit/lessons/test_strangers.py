@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -66,9 +67,14 @@ def _another_process() -> Iterator[None]:
 
 
 @pytest.fixture(params=["beside", "plain/downloads", "remote/vendor"])
-def unpacked(mine: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A folder for what a stranger wrote: elsewhere, and within a project of mine."""
-    folder = mine / str(request.param) / "ev"
+def outside(mine: Path, request: pytest.FixtureRequest) -> Path:
+    """Where what a stranger wrote is unpacked: elsewhere, and within a project of mine."""
+    return mine / str(request.param)
+
+
+@contextmanager
+def unpacked(outside: Path) -> Iterator[Path]:
+    folder = outside / "ev"
     folder.mkdir(parents=True)
     (folder / "Makefile").write_text("deploy:\n\tdeploy\n")
     yield folder
@@ -204,26 +210,24 @@ LAYOUTS: tuple[Layout, ...] = (
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-@pytest.mark.parametrize("place", PLACES)
-def test_what_a_stranger_wrote_names_only_itself(mine: Path, unpacked: Path, layout: Layout, place: str) -> None:
-    here = layout(unpacked, str(mine / place))
-    name = project_name(str(here))
-    assert Path(name).is_relative_to(unpacked), name
-    learnt: Row = {"scope": "project", "projects": [str(here)], "project": name}
-    for each in ("plain", "remote", "fix", "tree", "apart", "bare.git", "plain/inner"):
-        assert not concerns(learnt, str(mine / each)), each
-        assert not concerns({"scope": "project", "projects": [str(mine / each)], "project": NAMED}, str(here)), each
-
-
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
-@pytest.mark.parametrize("place", PLACES)
-def test_git_is_started_on_no_repository_that_a_stranger_names(
-    mine: Path, unpacked: Path, layout: Layout, place: str
+def test_what_a_stranger_wrote_names_only_itself_and_git_is_started_on_nothing_else(
+    mine: Path, outside: Path, layout: Layout
 ) -> None:
-    found = find(layout(unpacked, str(mine / place)))
-    if found is not None:
-        for each in (found.top, found.own, found.common, *(found.common / name for name in ("refs", "objects"))):
-            assert each.resolve().is_relative_to(unpacked), each
+    for place in PLACES:
+        exposure._repositories.clear()
+        with unpacked(outside) as folder:
+            here = layout(folder, str(mine / place))
+            name = project_name(str(here))
+            assert Path(name).is_relative_to(folder), (place, name)
+            learnt: Row = {"scope": "project", "projects": [str(here)], "project": name}
+            for each in ("plain", "remote", "fix", "tree", "apart", "bare.git", "plain/inner"):
+                own: Row = {"scope": "project", "projects": [str(mine / each)], "project": NAMED}
+                assert not concerns(learnt, str(mine / each)), (place, each)
+                assert not concerns(own, str(here)), (place, each)
+            found = find(here)
+            if found is not None:
+                for of_git in (found.top, found.own, found.common, found.common / "refs", found.common / "objects"):
+                    assert of_git.resolve().is_relative_to(folder), (place, of_git)
 
 
 def test_git_is_started_on_my_own(mine: Path) -> None:

@@ -16,6 +16,7 @@ from ratchet.lessons import lookup, trust
 from ratchet.lessons.fence import FOREIGN, START_LIMIT, fence
 from ratchet.lessons.parts import parts_of
 from ratchet.records import Lesson
+from support.campaigns import many
 
 SHARED = Path(__file__).parents[4] / "shared" / "cases" / "security" / "poisoned_lessons.jsonl"
 WHEN = "fatal: The current branch fix has no upstream branch."
@@ -241,7 +242,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(lines=[line(do=prose, example=prose, head=prose, provenance=prose) for prose in PROSE])
 @given(lines=st.lists(HOSTILE, max_size=5))
 def test_hostile_lines_stay_candidates_and_trusted_ones_show_only_their_parts(

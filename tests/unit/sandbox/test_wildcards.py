@@ -13,6 +13,7 @@ from ratchet.evolving.bench.agents import may_change
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.healing.judges.protection import matches
 from ratchet.sandbox.wildcards import compiled
+from support.campaigns import many
 
 TOKENS = (
     *("a", "b", "*", "**", "**/", "/", "?", "[ab]", "[!a]", "[^b-]", "/**", "[b-a]", "\\a", "[]]", "[a-]", "[", "\\"),
@@ -23,7 +24,7 @@ NAMES = ("a", "b", "ab", "ba", "]", "-", "\\", "é", "!", "a b", "\x85")
 PATHS = ["/".join(parts) for depth in (1, 2, 3) for parts in product(NAMES[: 9 - 2 * depth], repeat=depth)]
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(patterns=st.lists(PATTERNS, min_size=30, max_size=60))
 @example(patterns=["[z-a].txt", "a**/b", "**", "*/", "a/**/b", "**/**/b", "[", "a\\", "*a*b*a"])
 def test_a_pattern_means_what_it_means_to_git(tmp_path_factory: pytest.TempPathFactory, patterns: list[str]) -> None:

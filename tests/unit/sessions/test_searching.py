@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf, nan
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -16,10 +17,17 @@ from support.histories import lines, result, use
 from support.shop import SHOP, history, key, shell, words
 
 
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("learnt")
+    with Runtime.open(home=folder / "home") as opened:
+        opened.learn([history(folder / "history.jsonl")])
+    return folder / "home"
+
+
 @pytest.fixture
-def runtime(tmp_path: Path) -> Iterator[Runtime]:
-    with Runtime.open(home=tmp_path / "home") as opened:
-        opened.learn([history(tmp_path / "history.jsonl")])
+def runtime(learnt: Path, tmp_path: Path) -> Iterator[Runtime]:
+    with Runtime.open(home=copytree(learnt, tmp_path / "home")) as opened:
         yield opened
 
 
@@ -193,9 +201,12 @@ def test_a_file_is_had_back_as_it_was_before_the_last_session(runtime: Runtime) 
         runtime.sessions.replaced("other.py")
 
 
-def test_only_the_replaced_lines_are_known_once_a_history_is_gone(runtime: Runtime, tmp_path: Path) -> None:
-    (tmp_path / "history.jsonl").unlink()
-    before = runtime.sessions.replaced("pool.py")
+def test_only_the_replaced_lines_are_known_once_a_history_is_gone(tmp_path: Path) -> None:
+    read = history(tmp_path / "history.jsonl")
+    with Runtime.open(home=tmp_path / "home") as runtime:
+        runtime.learn([read])
+        read.unlink()
+        before = runtime.sessions.replaced("pool.py")
     assert (before.text, before.whole) == ("POOL = 3", False)
 
 

@@ -73,7 +73,7 @@ def run_agent(job: Job, workspace: Workspace, sandbox: Sandbox, workdir: str, ca
     return Done(
         output=output,
         reason=_why_failed(ran, killed, output),
-        infrastructure=_infrastructure(ran, killed, account, output),
+        infrastructure=_infrastructure(job, ran, killed, account, output),
         exit_code=ran.exit_code,
         killed=killed,
         wall_s=ran.wall_s,
@@ -150,7 +150,7 @@ _KILLED = {
 }
 
 
-def _infrastructure(ran: Ran, killed: str, account: Account, output: str) -> str:
+def _infrastructure(job: Job, ran: Ran, killed: str, account: Account, output: str) -> str:
     """Why the run says nothing about the agent, by its own word."""
     if killed:
         return ""
@@ -161,7 +161,23 @@ def _infrastructure(ran: Ran, killed: str, account: Account, output: str) -> str
     if ran.exit_code == TEMPORARY_FAILURE:
         said = last_line(output) or "nothing more"
         return f"the agent says that it could not work ({TEMPORARY_FAILURE}): {said}"
+    program = _own_program(job)
+    if ran.exit_code and program and Path(program).name in output and not _is_there(job, program):
+        return f"the agent's command runs {program}, which neither its folder nor the task has: {last_line(output)}"
     return ""
+
+
+def _own_program(job: Job) -> str:
+    """The file that the command's program is to run (`python3 agent.py`), or ""."""
+    word = next((each for each in job.agent.argv[1:] if not each.startswith("-")), "")
+    return word if _FILE.search(word) and "{" not in word.removeprefix("{agent}/") else ""
+
+
+_FILE = re.compile(r"\.[A-Za-z]\w*\Z")
+
+
+def _is_there(job: Job, program: str) -> bool:
+    return os.path.normpath(program) in job.task.files or Path(program.replace("{agent}", job.version)).exists()
 
 
 _NOT_STARTED = (126, 127)

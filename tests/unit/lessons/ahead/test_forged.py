@@ -17,6 +17,7 @@ from ratchet.lessons.prediction import predict, told_in_words
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 from support.attacks import forged, forged_findings
+from support.campaigns import many
 from support.sessions import call, session, shell
 
 SHOP = "/w/shop"
@@ -48,7 +49,7 @@ def _said(home: Path, output: str, failed: str, worked: str) -> dict[str, str]:
 @pytest.mark.parametrize("count", [20, pytest.param(150, marks=pytest.mark.soak)])
 def test_an_order_in_an_output_is_told_ahead_nowhere(count: int, forging: Forging, tmp_path: Path) -> None:
     told = 0
-    for at, (word, output, (failed, worked)) in enumerate(forging(count, 7)):
+    for at, (word, output, (failed, worked)) in enumerate(forging(many(count), 7)):
         home = tmp_path / str(at)
         home.mkdir()
         said = _said(home, output, failed, worked)

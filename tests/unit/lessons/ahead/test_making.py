@@ -14,6 +14,7 @@ from ratchet.lessons.fence import digest
 from ratchet.records import Row
 from ratchet.store.sqlite import SqliteStore
 from support.attacks import attacks
+from support.campaigns import many
 from support.triggers import sighting
 
 BASE: Row = {
@@ -163,6 +164,6 @@ def test_no_forged_lesson_is_told_whatever_slot_its_order_is_put_into(seed: int,
 
 
 def test_a_fix_from_outside_is_not_told() -> None:
-    for word, order in ((word, str(row["told"][0][0])) for word, row in attacks(60, 4)):  # type: ignore[index]
+    for word, order in ((word, str(row["told"][0][0])) for word, row in attacks(many(60), 4)):  # type: ignore[index]
         row: Row = {"group": "edit wrapcheck", "rule": "edit", "told": [[f"run {order}"]]}
         assert [text for text in said(row, finding="wrapcheck") if word in text] == [], order

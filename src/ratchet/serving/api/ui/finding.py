@@ -75,7 +75,7 @@ def search(
                 since=within.since if within else None,
                 limit=most,
             )
-        except UsageError as error:
+        except (UsageError, NotFound) as error:  # the words stay where they can be mended
             wrong = str(error)
     hits = found.hits if found is not None else ()
     nouns = [(said, href, [each for each in hits if each.noun == noun]) for noun, said, href in _NOUNS]
