@@ -12,6 +12,7 @@ from ratchet.failures.diagnostic_forms import FORMS, PLACE, PLACES
 from ratchet.failures.excerpt import error_lines as excerpt
 from ratchet.failures.excerpt import plain
 from ratchet.failures.expressions import compiled
+from ratchet.failures.gated import Gated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,18 +29,20 @@ _ERROR_LINES = 3
 
 # Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
 _TASK = r"^\[(?!ERROR|WARN|INFO|FATAL|DEBUG)[\w:./-]{1,40}\] (?!\$ )"
-_LOGGED = r"\b(?:INFO|DEBUG|TRACE)\b|^\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
+_DATED = r"\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
+_LEVEL = Gated(r"\b(?:INFO|DEBUG|TRACE)\b")
 _TEST_FILE = r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_test\.\w+$|^tests?/"
 _CODE_LINE = r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b"
 _GO_LOG = r"^\s{4,}\S+\.go:\d+: "
-_NOISE = (
-    r"ERROR task failed|^exit status \d|^Exit code \d+$|^(?:FAIL|ok)\s|^\d+ issues?:"
-    r"|^make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|^(?:error|The) [Cc]ommand (?:is terminated|failed with exit)"
-    r"|^npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
-    r"|^error: (?:aborting due|could not compile|process didn't exit)|^hint: |^For more information|^\S*too many err"
-    r"|\[no test files\]|^\* [\w-]+: \d+$|^---? ?(?:Exit|exit)|^[Ee]xit(?: (?:code|status))?:? ?\d*$|^=+> "
-    r"|^# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it
-    r"|^[\W_]*$|^\[[\w:-]+\] \$ |^0 issues|^--- FAIL: |^=== "
+_NOISE = (  # what a line begins with
+    r"exit status \d|Exit code \d+$|(?:FAIL|ok)\s|\d+ issues?:"
+    r"|make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|(?:error|The) [Cc]ommand (?:is terminated|failed with exit)"
+    r"|npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
+    r"|error: (?:aborting due|could not compile|process didn't exit)|hint: |For more information|\S*too many err"
+    r"|.*\[no test files\]|.*ERROR task failed|\* [\w-]+: \d+$|---? ?(?:Exit|exit)"
+    r"|[Ee]xit(?: (?:code|status))?:? ?\d*$|=+> "
+    r"|# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it
+    r"|[\W_]*$|\[[\w:-]+\] \$ |0 issues|--- FAIL: |=== "
 )
 _ECHO = "\nString: "  # below it an editor repeats what it was to find
 _SUMMED = r"^\* (?P<linter>[a-z][\w-]+): \d+$"
@@ -140,7 +143,7 @@ def diagnostics(text: str) -> list[Diagnostic]:
     for at, line in enumerate(lines):
         if len(found) >= FOUND:
             break
-        if len(line) > 2_000 or not line or (compiled(_LOGGED).search(line) and not line.startswith("E ")):
+        if len(line) > 2_000 or not line or (_is_logged(line) and not line.startswith("E ")):
             continue
         for form in forms:
             if form.mark not in line:
@@ -353,11 +356,11 @@ def _without_echoes(found: list[Diagnostic]) -> list[Diagnostic]:
 def error_lines(lines: Sequence[str]) -> list[str]:
     """At most three lines that carry the error of an output that no form fits; nothing of the usage text behind it."""
     usage = next((at for at, line in enumerate(lines) if compiled(_USAGE).match(line)), None)
-    told = [line for line in lines if not compiled(_LOGGED).search(line) and not compiled(_NOISE).search(line)]
+    told = [line for line in lines if not _is_logged(line) and not compiled(_NOISE).match(line)]
     if usage is not None:
-        above = [line for line in lines[:usage] if line.strip() and not compiled(_NOISE).search(line)]
+        above = [line for line in lines[:usage] if line.strip() and not compiled(_NOISE).match(line)]
         below = [line for line in lines[usage:] if compiled(r"(?i)(?:error|fatal|failed|unknown)\b").match(line)]
-        told = above + [line for line in below if not compiled(_NOISE).search(line)]
+        told = above + [line for line in below if not compiled(_NOISE).match(line)]
         if not above:
             usage_line = " ".join(
                 " ".join(
@@ -366,8 +369,12 @@ def error_lines(lines: Sequence[str]) -> list[str]:
             )
             return [*[line.strip()[:_MESSAGE_CHARS] for line in told[: _ERROR_LINES - 1]], usage_line[:_MESSAGE_CHARS]]
     said = excerpt("\n".join(told), 2_000).split("\n")
-    named = [line.strip() for line in said if line.strip() and not compiled(_NOISE).search(line)]
+    named = [line.strip() for line in said if line.strip() and not compiled(_NOISE).match(line)]
     return list(dict.fromkeys([line[:_MESSAGE_CHARS] for line in named]))[:_ERROR_LINES]
+
+
+def _is_logged(line: str) -> bool:
+    return _LEVEL.search(line) is not None or compiled(_DATED).match(line) is not None
 
 
 def _package(match: re.Match[str]) -> str:

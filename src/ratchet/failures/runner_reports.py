@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ratchet.failures.expressions import compiled
+from ratchet.failures.gated import Gated
 
 _LINE = 200  # characters of a report line that are kept
 
@@ -52,12 +52,9 @@ _COMPILERS = (
     r"\bld returned \d",
     r"^\*\* \(CompileError\)|^== Compilation error in",
 )
-# fmt: off
-_COMPILER_SIGNS = (
-    "error: ", "error[E", "error TS", "error C", "error LNK", "error FS", ".go:", "\u2716 ", "undefined reference to",
-    "ld returned ", "** (CompileError)", "== Compilation error in",
+_REPORTED, _NONE_REPORTED, _COMPILED = (
+    Gated("(?m)" + "|".join(forms)) for forms in (_TEST_REPORTS, _NONE_FAILED, _COMPILERS)
 )
-# fmt: on
 
 
 def tests_failed(text: str) -> bool:
@@ -83,7 +80,7 @@ def _test_summary(text: str) -> str:
         return ""
     # A report is a line, and each of its forms has one of these signs: most lines of an output have none.
     text = "\n".join([line for line in text.split("\n") if any(map(line.__contains__, _REPORT_SIGNS))])
-    found = compiled("(?m)" + "|".join(_TEST_REPORTS)).search(text)
+    found = _REPORTED.search(text)
     if found is None:
         return ""
     start = text.rfind("\n", 0, found.start() + 1) + 1
@@ -94,12 +91,10 @@ def behind_passed(text: str) -> str:
     """The text behind the last report of a test runner that none failed; the whole text without one."""
     if not any(map(text.__contains__, _REPORT_SIGNS)):
         return text
-    ends = [found.end() for found in compiled("(?m)" + "|".join(_NONE_FAILED)).finditer(text)]
+    ends = [found.end() for found in _NONE_REPORTED.finditer(text)]
     return text[ends[-1] :] if ends else text
 
 
 def compiler_failed(text: str) -> bool:
     """Tell whether a compiler or linter reports an error in `text`."""
-    if not any(map(text.__contains__, _COMPILER_SIGNS)):  # one of them stands in every text that the patterns meet
-        return False
-    return compiled("(?m)" + "|".join(_COMPILERS)).search(text) is not None
+    return _COMPILED.search(text) is not None

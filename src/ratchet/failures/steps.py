@@ -6,6 +6,7 @@ Lean: hook processes import this.
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
+from ratchet.failures.gated import Gated
 from ratchet.failures.programs import NOISE, SHELL_TOOLS
 
 
@@ -24,11 +25,11 @@ _EDITS = _names("edit write multiedit notebookedit applypatch strreplace create 
 _NOTES = _names("todowrite todoread updateplan enterplanmode exitplanmode think taskcreate taskupdate taskget tasklist")
 _WAITS = _names("bashoutput taskoutput agentoutput agentoutputtool wait waitfor watch sleep writestdin")
 # What only trims or merges a command's output makes no other call.
-_REDIRECTS = compiled(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
-_TRIMS = compiled(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
+_REDIRECTS = Gated(r"(?<![-=<])>|\|\s*tee\s")  # no arrow of a program's text
+_TRIMS = Gated(r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)\b[^|;&]{0,40}|>\s*/dev/null)")
 _ECHO_CHARS = 120
 _SHORT_CHARS = 4  # "ok", "done": too short to tell a state
-_ASIDE = compiled(
+_ASIDE = Gated(
     r"\bsleep\s+[\d.$]|\bStart-Sleep\b|\btimeout\s+/t|\s--?(?:watch|wait|follow)\b|\btail\s+-\w*[fF]\b"
 )  # a command that waits
 

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from ratchet.failures import ours, programs
+from ratchet.failures.gated import Gated
 from ratchet.failures.intent import commands
 from ratchet.failures.runner_reports import behind_passed, compiler_failed, tests_failed
 
@@ -96,6 +97,7 @@ _WINDOWS = (
     r"|filename, directory name, or volume label)|^File Not Found\r?$|^Could Not Find [A-Za-z]:\\"
     r"|^Access is denied\.\r?$|^Line \|\r?$"
 )
+_ON_WINDOWS = Gated(f"(?m){_WINDOWS}")
 # The word that git, gcc and others of GNU's translations put where "error:" stands, behind at most one other. By form
 # alone it could as well be the one for a warning.
 _ERROR_WORD = (
@@ -124,8 +126,8 @@ _ANSWERED = (
     r"|RESOURCE_EXHAUSTED|UNAVAILABLE|Client Error|Server Error|Overloaded|Payment Required)"
 )
 _STATUS_ALONE = rf"{_ANSWERED}[.!]?(?:$|: .{{1,200}}$)"  # what a page shows of itself goes on
-_EXITED = (
-    r"^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
+_EXITED = Gated(
+    r"(?m)^(?:Error: )?(?:Exit code|Process exited with code|Command exited with code|exit status"
     r"|Command failed with exit code)"
     r":? [1-9]\d{0,2}\b|^\[The command completed with exit code [1-9]|\bHalting VM with exit status [1-9]"
     r"|^exit status [1-9]"
@@ -133,8 +135,8 @@ _EXITED = (
     r"|^\(exit code:? [1-9]\d{0,2}\)|\berror Command failed with exit code [1-9]|^script returned exit code [1-9]"
 )
 # Words that only a failing program prints, wherever they stand.
-_CERTAIN = (
-    r"^npm (?:ERR!|error) |^panic: |^make(?:\[\d\])?: \*\*\* |^BUILD FAILED\b"
+_CERTAIN = Gated(
+    r"(?m)^npm (?:ERR!|error) |^panic: |^make(?:\[\d\])?: \*\*\* |^BUILD FAILED\b"
     r"|^\[(?:ERROR|INFO)\] BUILD FAILURE|^FAILURE: Build failed"
     r"|^\[[\w:.\-]{1,60}\] ERROR task failed|^Segmentation fault|^thread '.{1,80}' panicked at"
     r"|^== Compilation error in"
@@ -151,8 +153,8 @@ _CERTAIN = (
     r"|^psql: error: |^ERROR \d{4} \(\w{5}\)|^Pre-commit validation failed|^husky - .{1,60} failed|^Killed$"
 )
 # Words that a log may quote too: they count at the ends of an output.
-_AT_ENDS = (
-    r"^E: \S|^tar: (?:Error is not|Exiting with failure)"
+_AT_ENDS = Gated(
+    r"(?m)^E: \S|^tar: (?:Error is not|Exiting with failure)"
     r"|^fatal: |^error: |^Error: |^ERROR: |^error\[|^Traceback \(most recent call last\)|^\*\* \(\w{1,60}\) "
     r"|^ERROR\b.{0,40}:"
     r"|^(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): |^(?:Uncaught |Unhandled )|^Failed to "
@@ -170,8 +172,8 @@ _ALONE = (
     r"|no pull requests found|Error from server \(|Error response from daemon: "
     r"|Error: |gh: |GraphQL: |HTTP 4\d\d|could not |error connecting"
 )
-_PASSED = (
-    r"(?<!\d)0 failures\b|\btest result: ok\b|^PASS$|^OK(?: \(|$)|\bBUILD SUCCESS|^ok  \t|(?<!\d)0 errors?\b"
+_PASSED = Gated(
+    r"(?m)(?<!\d)0 failures\b|\btest result: ok\b|^PASS$|^OK(?: \(|$)|\bBUILD SUCCESS|^ok  \t|(?<!\d)0 errors?\b"
     r"|\b[1-9]\d{0,6} passed\b"
     r"|^All checks passed|^Success: no issues found|^Done in |^\u2713 "
 )
@@ -225,19 +227,19 @@ def _bare(text: str) -> str:
 
 
 def _command_failed(said: str) -> bool:
-    if "xit" in said and re.search(_EXITED, said, re.MULTILINE):
+    if _EXITED.search(said):
         return True
     if tests_failed(said):
         return True
     lines = [line for line in behind_passed(said).split("\n") if line.strip()]
     ends = "\n".join(lines if len(lines) <= _STARTS + _ENDS else lines[:_STARTS] + lines[-_ENDS:])
-    if re.search(_PASSED, "\n".join(lines[-5:]), re.MULTILINE):
+    if _PASSED.search("\n".join(lines[-5:])):
         return False
     return (
-        re.search(_CERTAIN, said, re.MULTILINE) is not None
-        or re.search(_WINDOWS, ends, re.MULTILINE) is not None
+        _CERTAIN.search(said) is not None
+        or _ON_WINDOWS.search(ends) is not None
         or compiler_failed(said)
-        or re.search(_AT_ENDS, ends, re.MULTILINE) is not None
+        or _AT_ENDS.search(ends) is not None
         or re.search(_ERROR_WORD, ends, re.MULTILINE | re.IGNORECASE) is not None
         or _stands_alone(said)
     )

@@ -7,6 +7,7 @@ the failure that asks, or be a constant of the project in a failure about the sa
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
+from ratchet.failures.gated import Gated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from ratchet.records import Row
 
-_NOT_THERE = compiled(
+_NOT_THERE = Gated(
     r"(?i)no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
     r"|missing script|no tests? (?:ran|found)|outside"
 )

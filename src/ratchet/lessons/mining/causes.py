@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ratchet.failures import programs
 from ratchet.failures.excerpt import LINES
+from ratchet.failures.gated import Gated
 from ratchet.lessons.grounding import missing_in, not_there, relative
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.checks import forbidden
@@ -31,10 +32,9 @@ _FLAG_FIRST = re.compile(
 )
 _USAGE = re.compile(r"^\s*usage:", re.IGNORECASE | re.MULTILINE)
 _SLEEPS = re.compile(r"\bsleep (\d+)")
-_PASSES_WITH_TIME = re.compile(
-    r"rate.?limit|too many requests|\b429\b|retry after|try again (?:in|later)|temporarily|timed? ?out|overloaded"
-    r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused",
-    re.IGNORECASE,
+_PASSES_WITH_TIME = Gated(
+    r"(?i)rate.?limit|too many requests|\b429\b|retry after|try again (?:in|later)|temporarily|timed? ?out|overloaded"
+    r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused"
 )
 # What becomes of some ways to write a command line where a client takes it apart at its pipes and puts it together
 # again: how it is written, what the shell says then, and the advice. The words are zsh's and jq's, as real histories

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from ratchet.failures.gated import Gated
 
-def _rule(reason: str, alternatives: str, flags: int = re.IGNORECASE) -> tuple[str, re.Pattern[str]]:
+
+def _rule(reason: str, alternatives: str, flags: str = "im") -> tuple[str, Gated]:
     """One reason and its wordings, a regular expression a line; each is anchored on a literal and bounded, so that the
     scan stays linear."""
     lines = [line.strip() for line in alternatives.splitlines() if line.strip()]
-    return reason, re.compile("|".join(lines), flags | re.MULTILINE)
+    return reason, Gated(f"(?{flags})" + "|".join(lines))
 
 
 TEXTS = (
@@ -205,7 +207,7 @@ TEXTS = (
         \bPYTHONWARNINGS=ignore
         -W\s*ignore\b
         """,
-        0,
+        "m",
     ),
     _rule("forces", r"(?<![\w-])--force(?!-re(?:install|build|create)|-color|-exclude)(?:-[\w-]+)?(?=[\s=`'\".,;)]|$)"),
     _rule("silences a warning", r"\badvice\.\w+[\"']?\s+(?:false|0|off)\b"),

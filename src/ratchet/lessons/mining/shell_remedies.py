@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ratchet.failures.gated import Gated
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Piece, ToolCall
@@ -17,12 +18,11 @@ from ratchet.lessons.mining.similar import moved
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
 _AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its head
-_MISSING_PATH = re.compile(
-    r"no such file|not found|cannot find|could not find|can't find|does not exist|ENOENT|not a git repository"
-    r"|no rule to make|missing script|not a directory|did not match any|no tests? (?:ran|found)|outside",
-    re.IGNORECASE,
+_MISSING_PATH = Gated(
+    r"(?i)no such file|not found|cannot find|could not find|can't find|does not exist|ENOENT|not a git repository"
+    r"|no rule to make|missing script|not a directory|did not match any|no tests? (?:ran|found)|outside"
 )
-_CD_FAILED = re.compile(r"(?:^|[\s:])cd:|can't cd to", re.MULTILINE)
+_CD_FAILED = Gated(r"(?m)(?:^|[\s:])cd:|can't cd to")
 _INSTALLS = re.compile(
     r"^(?:(?:pip|gem|brew|apt|apt-get|dnf|yum|conda|composer|bundle|npm|pnpm|yarn|bun|poetry|pdm|playwright|asdf|mise"
     r"|pre-commit|cargo|go|uv pip) install|(?:npm|pnpm|bun) i|npm ci|yarn|(?:yarn|pnpm|bun|poetry|pdm|cargo|uv|apk) add"

@@ -8,7 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-_SUPPRESSES = re.compile(
+from ratchet.failures.gated import Gated
+
+_SUPPRESSES = Gated(
     r"//\s?nolint(?::(?P<go>[\w,-]+))?|#\s?noqa(?::\s?(?P<noqa>[A-Z0-9, ]+))?"
     r"|#\s?type:\s?ignore(?:\[(?P<type>[\w, -]+)\])?"
     r"|#\s?pyright:\s?ignore(?:\[(?P<pyright>\w+)\])?|#\s?pylint:\s?disable=(?P<pylint>[\w,-]+)"

@@ -265,15 +265,16 @@ class _History:
         so there only a message's own tokens may go to its call: the others come from the subagent's own file.
         """
         usage = fields.row(message.get("usage"))
-        total = sum(fields.whole(usage.get(name)) or 0 for name in _USAGE)
-        key = fields.text(fields.first(message, ("id",))) or fields.text(record.get("uuid"))
-        if not total or not key:
-            return
-        spent, waiting = table(self._carry, "spent"), table(self._carry, "waiting")
-        if place.in_progress and key not in spent:
-            waiting[place.thread] = 0
-        waiting[place.thread] = tally(waiting, place.thread) + total - tally(spent, key)
-        spent[key] = total
+        key = fields.text(message.get("id")) or fields.text(record.get("uuid"))
+        if not self.answers.goes_on(usage, key):
+            total = sum([fields.whole(usage.get(name)) or 0 for name in _USAGE])
+            if not total or not key:
+                return
+            spent, waiting = table(self._carry, "spent"), table(self._carry, "waiting")
+            if place.in_progress and key not in spent:
+                waiting[place.thread] = 0
+            waiting[place.thread] = tally(waiting, place.thread) + total - tally(spent, key)
+            spent[key] = total
         self.answers.count(usage, _where(place), key=key, model=model, content=message.get("content"))
 
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:

@@ -74,10 +74,14 @@ class Answers:
         self._held: dict[str, MessageTokens] = {}
         self._last: tuple[str, Row, MessageTokens] | None = None  # key and usage: the lines of one answer follow it
 
+    def goes_on(self, usage: Row, key: str) -> bool:
+        """Tell whether this is one more line of the answer that was counted last."""
+        return self._last is not None and self._last[0] == key and self._last[1] == usage
+
     def count(self, usage: Row, place: Spot, *, key: str, model: str, content: Json) -> None:
         """Count an answer that `content` is a part of (`answered`); its calls are blocks of type `tool_use`."""
         call = _first_call(content)
-        if self._last is not None and self._last[0] == key and self._last[1] == usage:
+        if self._last is not None and self.goes_on(usage, key):
             held = self._last[2]
             step = held.step or _step(place, call)
             if place.at < held.at or step != held.step:

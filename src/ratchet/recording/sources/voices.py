@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from ratchet import ids
 from ratchet.failures.redaction.text import clean
@@ -29,8 +28,7 @@ _CLIENTS = ("This session is being continued from", "Operation stopped by hook",
 _ALL_CLIENTS = ("<task-notification", "<command-", "<local-command-", "<bash-")  # and what stands behind the block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Spot(NamedTuple):
     """The agent, session and thread of what was said, and its time."""
 
     agent: str
