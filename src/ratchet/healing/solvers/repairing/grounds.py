@@ -27,7 +27,8 @@ _FEW, _LOOSE, _OTHER, _WIDE, _LOST = 2.0, 5.0, 4.0, 3.0, 1.0
 _UNSEEN = 0.5, 5.0  # forms that pass, of so many, which are taken for seen before any was: 10 % do
 _EITHER = 0.5  # the weight of another constant that does as well as the one that a patch brings
 _RULED_OUT = 0.5  # of the weight of others that pass, and change what is known to be right: they may be right still
-_UNSOUGHT = 0.06  # of others, where nobody looked for any (somebody else brought the patch) or could tell them apart
+_UNSOUGHT = 0.06  # of others, where a patch is weighed that somebody else brought, and nobody looked for any
+_UNTOLD = 0.15  # of others, and of all that it may break, where there is no input to tell; the less, the more there are
 _GONE = 2  # inputs that count as lost where code is
 
 
@@ -109,15 +110,14 @@ class PatchGrounds:
         return {
             "few": _FEW / (1 + self._telling() / max(1, edits)),
             "loose": _LOOSE * (self.alive + _UNSEEN[0]) / (self.forms + _UNSEEN[1]),
-            "other": _OTHER
-            * max(_RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open), _UNSOUGHT * self._blind()),
+            "other": _OTHER * max(_RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open), self._untold()),
             "wide": _WIDE * max(0.0, self.turned / max(1, self.healthy) - asked),
             "lost": _LOST * lost / (lost + 2),
         }
 
-    def _blind(self) -> float:
-        """Measure how far nobody looked for others, or could tell them apart by the inputs."""
-        return max(0.0, 1 - self.inputs / FEW_INPUTS) if self.searched else 1.0
+    def _untold(self) -> float:
+        """Weigh what nobody looked for, or could compare."""
+        return max(_UNSOUGHT * (not self.searched), _UNTOLD * max(0.0, 1 - self.inputs / FEW_INPUTS))
 
     def _telling(self) -> int:
         """Count what can tell: tests, or the different calls that they make, and examples. Where answers are spelt out,
@@ -157,7 +157,7 @@ class PatchGrounds:
         elif self.open:
             inputs = _count(self.open, "input")
             differs = f"another constant in the place of one that it brings passes, too, and answers {inputs} otherwise"
-        elif self._blind() and not self.rivals:
+        elif self._untold() and not self.rivals:
             return "others that pass were not looked for, or not told apart (write a test of what it is to do)"
         else:
             one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"

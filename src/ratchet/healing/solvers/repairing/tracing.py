@@ -157,8 +157,8 @@ def _arguments(frame: FrameType) -> tuple[list[Any], dict[str, Any], dict[str, A
 
 
 def _defaults(frame: FrameType) -> Mapping[str, Any]:
-    """What the function of a frame takes for arguments that are not given; empty where its module has it under no name,
-    as where something is wrapped around it."""
+    """Defaults of the function of a frame, by parameter; empty where its module has that under no name, as where
+    something is wrapped around it."""
     code = frame.f_code
     holder: Any = SimpleNamespace(**frame.f_globals)
     for name in code.co_qualname.split("."):
