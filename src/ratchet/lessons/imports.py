@@ -59,7 +59,8 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
 
 
 def opened_files(store: Store, where: Where) -> tuple[dict[str, int], float]:
-    """How often each file was opened in the calls that meet `where`, and when the last one was. Raises StoreError."""
+    """Count how often each file was opened in the calls that meet `where`, and when the last one was.
+    Raises StoreError."""
     asked = store.sum_by(
         "facts", ["file"], ["calls", "failures", "excused", "max:max_at"], {**where, "head": ("in", OPENED)}
     )

@@ -76,7 +76,7 @@ def is_told(path: str, files: Iterable[str]) -> bool:
 
 
 def told(files: object, missing: str, root: str) -> tuple[str, list[str]]:
-    """What the files of a project, by folder, say of a missing path, and which it may be; ("", []) for nothing."""
+    """Say what the files of a project, by folder, tell of a missing path, and which it may be; ("", []) for nothing."""
     if not missing or not isinstance(files, dict):
         return "", []
     path = missing.replace("\\", "/").rstrip("/")

@@ -327,7 +327,7 @@ def _offer(group: str, lesson: Draft, call: PastFailure, now: PastSession) -> Re
 def _ended(
     group: str, lesson: Draft, call: PastFailure, now: PastSession
 ) -> tuple[Sequence[Resolution], Sequence[Resolution]]:
-    """How what a lesson is about ended in this session, and which of that is what it says."""
+    """List what ended a lesson's findings in this session, and those of it that are what it says."""
     since = [each for each in now.resolved if each.at >= call.at]
     about = [each for each in since if each.worked and not set(lesson.keys).isdisjoint(each.keys)]
     if group == GROUP or group.startswith("edit "):
