@@ -57,7 +57,7 @@ def compare(
     if not as_json:
         _table(table, rows, limit)
     said = TableProse()
-    models = opened().models.choice if prose is not False else None
+    models = opened(begins=True).models.choice if prose is not False else None
     if models is not None and (prose or model or models.named()):
         gaps = [each for each in rows[:limit] if each.is_gap(table.own)]
         said = say(gaps, models, model=model, usd=budget_usd, unpriced=unpriced, told=note)

@@ -41,7 +41,7 @@ def backtest(paths: tuple[Path, ...], since: str | None, page: Path | None, as_j
     but for a run that is killed: the same one goes on where it was.
     """
     start = _moment(since) if since else 0.0
-    runtime = opened()
+    runtime = opened(begins=True)
     if not paths and not runtime.exists:
         raise NotFound(f"nothing was learnt in {runtime.home} yet: run `ratchet learn`, or name a history")
     with show.progress(quiet=as_json) as progress:

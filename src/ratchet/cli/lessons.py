@@ -291,7 +291,7 @@ def trust(only_show: bool, withdraw: bool, project: str | None, as_json: bool) -
 
     Its lessons become active there; until then they are candidates. A file that changes is asked about anew.
     """
-    runtime = opened()
+    runtime = opened(begins=True)
     folder, book = folder_meant(runtime, project), runtime.lessons
     if withdraw and only_show:
         raise UsageError("--show and --withdraw exclude each other: say one")

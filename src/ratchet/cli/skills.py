@@ -98,7 +98,7 @@ def read(user: bool, project: str | None, as_json: bool) -> None:
 
     Those that others wrote are candidates: nothing is told of them before `ratchet lessons skills trust NAME`.
     """
-    runtime = opened()
+    runtime = opened(begins=True)
     place = Path.home() if user else folder_meant(runtime, project)
     found = runtime.cures.read_skills(place.absolute(), scope="global" if user else "project")
     show.as_json(shapes.skills.ReadSkillsShape.built(found)) if as_json else show_skills.found(found)
