@@ -29,6 +29,7 @@ LEAN = {
     "failures.expressions",
     "failures.failed_tests",
     "failures.features",
+    "failures.gated",
     "failures.intent",
     "failures.ours",
     "failures.kinds",

@@ -38,6 +38,11 @@ def keep_in(folder: str) -> None:
         _shelf = Shelf(os.path.join(folder, f"expressions.{sys.implementation.cache_tag}"))
 
 
+def are_kept() -> bool:
+    """Tell whether this is a process for one event, which takes expressions from a file."""
+    return _shelf is not None
+
+
 def kept() -> None:
     """End `keep_in`: write the expressions that the file lacks. Where it cannot be written they are not kept."""
     global _shelf

@@ -7,14 +7,13 @@ Lean: hook processes import this, and take their expressions as `compiled` has t
 
 from __future__ import annotations
 
-from ratchet.failures.expressions import compiled
+from ratchet.failures import expressions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-_PAYS = 32  # searches from which on it pays to look for the literals: that takes as long as to compile
 _IGNORECASE = 2  # `re.IGNORECASE`
 _MOST = 60  # literals that are looked for
 
@@ -24,20 +23,26 @@ _Needles = frozenset[str]
 class Gated:
     """An expression with its flags inside it."""
 
-    __slots__ = ("_folded", "_needles", "_searches", "source")
+    __slots__ = ("_folded", "_needles", "_pattern", "source")
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self._searches = 0
+        self._pattern: re.Pattern[str] | None = None
         self._needles: _Needles | None = None
         self._folded = False
 
-    def may_match(self, text: str) -> bool:
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._ready().search(text) if self._may_match(text) else None
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._ready().finditer(text) if self._may_match(text) else iter(())
+
+    def sub(self, by: str, text: str) -> str:
+        return self._ready().sub(by, text) if self._may_match(text) else text
+
+    def _may_match(self, text: str) -> bool:
         """Tell whether the text holds one of the literals; True where the expression has none."""
-        self._searches += 1
-        if self._searches == _PAYS:
-            self._needles, self._folded = needles(self.source)
-        if self._needles is None:
+        if self._needles is None:  # no literals, or not compiled yet
             return True
         if self._folded:
             if not text.isascii():  # letters beyond fold to some of ASCII's
@@ -45,27 +50,27 @@ class Gated:
             text = text.lower()
         return any(map(text.__contains__, self._needles))
 
-    def search(self, text: str) -> re.Match[str] | None:
-        return compiled(self.source).search(text) if self.may_match(text) else None
+    def _ready(self) -> re.Pattern[str]:
+        """The expression, compiled at first use: a hook has it from its file, any other process with its literals."""
+        if self._pattern is None:
+            if expressions.are_kept():
+                self._pattern = expressions.compiled(self.source)
+            else:
+                self._pattern, self._needles, self._folded = read(self.source)
+        return self._pattern
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return compiled(self.source).finditer(text) if self.may_match(text) else iter(())
 
-    def sub(self, by: str, text: str) -> str:
-        return compiled(self.source).sub(by, text) if self.may_match(text) else text
+def read(source: str) -> tuple[re.Pattern[str], _Needles | None, bool]:
+    """(the expression, literals of which one stands in whatever it matches, whether they are in lower case and to be
+    looked for so). None where there are no such literals."""
+    from re import _compiler, _parser  # type: ignore[attr-defined]
 
-
-def needles(source: str) -> tuple[_Needles | None, bool]:
-    """(literals of which one stands in whatever an expression matches, None where there are none; whether they are in
-    lower case, and to be looked for so)."""
-    from re import _parser  # type: ignore[attr-defined]
-
-    parsed = _parser.parse(source)
+    parsed = _parser.parse(source)  # once for both: it takes as long as to compile
     folds = [bool(parsed.state.flags & _IGNORECASE)]
     found = _of_all(parsed, folds)
     if found is None or len(found) > _MOST:
-        return None, False
-    return (frozenset(each.lower() for each in found), True) if any(folds) else (found, False)
+        return _compiler.compile(parsed), None, False
+    return _compiler.compile(parsed), frozenset(each.lower() for each in found) if any(folds) else found, any(folds)
 
 
 def _of_all(parts: object, folds: list[bool]) -> _Needles | None:

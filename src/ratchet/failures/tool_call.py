@@ -211,8 +211,9 @@ def result_mark(text: str) -> str:
     text = ends(text, _MARKED_CHARS)
     half = _TIMED_CHARS // 2
     middle = text[half:-half].encode("utf-8", "surrogatepass").translate(None, b"0123456789 \t\r\n")
-    # It begins with the digits, which lets the engine skip all else.
-    durations = r"\d\d*+(?::\d\d(?::\d\d)?|(?:\.\d+)?\s?(?:ms|s|secs?|seconds?)\b)"
+    # It begins with a digit, which lets the engine skip all else, in half the time where that is one of ten.
+    d = "[0-9]" if text.isascii() else r"\d"
+    durations = rf"{d}{d}*+(?::{d}{d}(?::{d}{d})?|(?:\.{d}+)?\s?(?:ms|s|secs?|seconds?)\b)"
     plain = "".join(compiled(durations).sub("", ends(text, _TIMED_CHARS)).split())
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass") + middle).hexdigest()[:12]
 

@@ -122,9 +122,10 @@ def _met(rows: Iterable[Row]) -> list[Row]:
 
 def _added(changed: Iterable[tuple[Row, Row]]) -> list[Row]:
     """Count the tokens that changes add to each session and model."""
-    found: dict[tuple[str, str], Counter[str]] = {}
+    found: dict[tuple[str, str], dict[str, int]] = {}
     for before, after in changed:
-        sums = found.setdefault((text_in(after, "session"), text_in(after, "model")), Counter())
+        key = text_in(after, "session"), text_in(after, "model")
+        sums = found.get(key) or found.setdefault(key, dict.fromkeys((*COUNTED, "messages"), 0))
         for name in COUNTED:
             sums[name] += whole_in(after, name) - whole_in(before, name)
         sums["messages"] += not before

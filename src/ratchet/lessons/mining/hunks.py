@@ -85,7 +85,7 @@ def hunks_of(call: ToolCall) -> list[Hunk]:
         added.clear()
 
     for text in call.change.split("\n"):
-        mark = _MARK.match(text) if marked else None
+        mark = _MARK.match(text) if marked and text[:1] == "@" else None
         if mark is not None:
             if int(mark[1]) > line + len(removed) + _ONE_HUNK_LINES:
                 close()
