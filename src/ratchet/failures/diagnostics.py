@@ -29,20 +29,17 @@ _ERROR_LINES = 3
 
 # Patterns are strings, compiled by `re` (and kept there) when first met: a hook is a process per event.
 _TASK = r"^\[(?!ERROR|WARN|INFO|FATAL|DEBUG)[\w:./-]{1,40}\] (?!\$ )"
-_DATED = r"\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d"
 _LEVEL = Gated(r"\b(?:INFO|DEBUG|TRACE)\b")
 _TEST_FILE = r"(?:^|[/._-])(?:test|spec)s?[._-]|[/._-](?:test|spec)s?(?:\.|/)|_test\.\w+$|^tests?/"
 _CODE_LINE = r"^[\w./@-]+:\d+|^\s*(?:\d+ issues?:|\* \w+: \d+)|^(?:FAIL|ok|---|===|E  )\b"
 _GO_LOG = r"^\s{4,}\S+\.go:\d+: "
 _NOISE = (  # what a line begins with
-    r"exit status \d|Exit code \d+$|(?:FAIL|ok)\s|\d+ issues?:"
+    r"exit status \d|Exit code \d+$|(?:FAIL|ok)\s|\d+ issues?:|hint: |For more information|\S*too many err"
     r"|make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|(?:error|The) [Cc]ommand (?:is terminated|failed with exit)"
-    r"|npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$"
-    r"|error: (?:aborting due|could not compile|process didn't exit)|hint: |For more information|\S*too many err"
-    r"|.*\[no test files\]|.*ERROR task failed|\* [\w-]+: \d+$|---? ?(?:Exit|exit)"
-    r"|[Ee]xit(?: (?:code|status))?:? ?\d*$|=+> "
+    r"|npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$|.*\[no test files\]|.*ERROR task failed"
+    r"|error: (?:aborting due|could not compile|process didn't exit)|\* [\w-]+: \d+$|---? ?(?:Exit|exit)|=+> "
     r"|# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it
-    r"|[\W_]*$|\[[\w:-]+\] \$ |0 issues|--- FAIL: |=== "
+    r"|[Ee]xit(?: (?:code|status))?:? ?\d*$|[\W_]*$|\[[\w:-]+\] \$ |0 issues|--- FAIL: |=== "
 )
 _ECHO = "\nString: "  # below it an editor repeats what it was to find
 _SUMMED = r"^\* (?P<linter>[a-z][\w-]+): \d+$"
@@ -374,7 +371,7 @@ def error_lines(lines: Sequence[str]) -> list[str]:
 
 
 def _is_logged(line: str) -> bool:
-    return _LEVEL.search(line) is not None or compiled(_DATED).match(line) is not None
+    return _LEVEL.search(line) is not None or compiled(r"\s*\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d").match(line) is not None
 
 
 def _package(match: re.Match[str]) -> str:
