@@ -2,8 +2,9 @@
 tried tells a right first hit from a wrong one.
 
 z = BM25 / the best BM25 + half of how much of each title stands in the other; of a conversation, whose turns speak of
-many things, half of its best window by the best of all. Words are compared by their stems; where `meaning` is loaded,
-twice the cosine is added for the best reports and notes. A later text about the same goes first, and the older one is
+many things, half of its best window by the best of all. Words are compared by their stems, and count for more when they
+are asked more than once; where `meaning` is loaded, twice the cosine of the texts and that of their titles are added
+for the best reports and notes. A later text about the same goes first, and the older one is
 shown as superseded: decided when asked, since a link by similarity at writing joins what is unrelated (64 of 140
 pairs).
 """
@@ -30,17 +31,21 @@ if TYPE_CHECKING:
 
 WRITTEN = ("person", *PROSE)
 """Sources whose lessons hold words of people."""
-SOUGHT = 48  # words by which prose is searched
+SOUGHT = 400  # forms of words by which prose is searched: a long text has dozens of words that hardly any other has
 STEPS = 20_000
+FOUND = 512  # rows of a search, of which the shortest for what they share are compared
 CANDIDATES = 128
 WINDOW = 3  # turns of a conversation that are looked at together, beginning with each of them
 MEANT = 48  # of the best, that are compared by what they mean
 AMONG = 5  # a newer text supersedes an older one among the best
-_WINDOW_SHARE, _MEANING_SHARE = 0.5, 2.0
+_WINDOW_SHARE, _MEANING_SHARE, _TITLE_SHARE = 0.5, 2.0, 1.0
 _SAME = 0.25  # words in common, by rarity, of two texts about the same
 _NEARLY = 0.3  # of the older one's z that the newer one must reach
 _COMMON = 0.25  # of the rarity of either text: less is `error`, `cannot`, `module`
-_K1, _B = 1.2, 0.75  # Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4; FTS5 has the same
+# BM25 with a question of many words (Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4-3.5). FTS5 has
+# 1.2, .75 and no third; these, and the shares of meaning, were chosen on the older half of OpenOffice's duplicates.
+_K1, _B, _K3 = 2.0, 1.0, 3.0
+_FLAT = 0.5  # of the mean length: what a text says counts less the longer it is, but for this
 _WORD = re.compile(r"\w+")
 
 
@@ -57,28 +62,49 @@ class Writing:
 
 def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writing]:
     """Texts of people that share words with what is asked, best first."""
-    words = dict.fromkeys(words_of(asked))
+    words = words_of(asked)
     if not words:
         return []
-    terms = {stem: [term_of(form) for form in forms_of(stem)] for stem in map(stem_of, words)}
-    for word in words:
+    said = Counter(map(stem_of, words))
+    terms = {stem: [term_of(form) for form in forms_of(stem)] for stem in said}
+    for word in dict.fromkeys(words):
         terms[stem_of(word)].append(term_of(word))
     counts = store.spread("lessons", [*{term for forms in terms.values() for term in forms}, ""])
     found = {stem: {term: counts[term] for term in forms if term in counts} for stem, forms in terms.items()}
     known = {
         stem: rarity({"": counts.get("", 0), stem: max(forms.values())}, stem) for stem, forms in found.items() if forms
     }
+    telling = {stem: weight * _stressed(said[stem]) for stem, weight in known.items()}
     chosen: dict[str, float] = {}
     left = STEPS
-    for stem in sorted(known, key=lambda each: -known[each])[:SOUGHT]:
+    for stem in sorted(telling, key=lambda each: -telling[each]):
         left -= sum(found[stem].values())
-        if chosen and left < 0:
+        if chosen and (left < 0 or len(chosen) + len(found[stem]) > SOUGHT):
             break
-        chosen |= dict.fromkeys(found[stem], known[stem])
-    rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(CANDIDATES, limit))
+        chosen |= dict.fromkeys(found[stem], telling[stem])
+    rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(FOUND, limit))
+    rows = _densest(rows, chosen)[: max(CANDIDATES, limit)]
     whole = dict.fromkeys(terms, rarity({"": counts.get("", 0)}, "unmet")) | known
-    about = [each for each in _scored(asked, known, rows, whole, counts.get("", 0)) if _is_about(each)]
+    titles = _rarities(store, [word for row in rows for word in words_of(_title(text_of(row)))])
+    scored = _scored(asked, known, rows, whole, titles, counts.get("", 0))
+    about = [each for each in scored if _is_about(each)]
     return _superseding(_meant(asked, about))[:limit]
+
+
+def _rarities(store: Store, words: Sequence[str]) -> dict[str, float]:
+    """The rarity of these words in the form that they have here, by their stems; of those that no index holds none."""
+    terms = {term_of(word): stem_of(word) for word in words}
+    counts = store.spread("lessons", [*terms, ""])
+    return {stem: rarity(counts, term) for term, stem in terms.items() if term in counts}
+
+
+def _densest(rows: Sequence[Row], weights: Mapping[str, float]) -> list[Row]:
+    """Order rows by the weight of the terms that they share with a question, for their length: a search without lengths
+    finds the longest."""
+    terms = [text_in(row, "terms").split() for row in rows]
+    mean = sum(map(len, terms)) / len(terms) if terms else 1.0
+    dense = [sum([weights.get(term, 0.0) for term in each]) / (_FLAT + len(each) / mean) for each in terms]
+    return [rows[at] for at in sorted(range(len(rows)), key=lambda at: -dense[at])]
 
 
 def _meant(asked: str, found: list[Writing]) -> list[Writing]:
@@ -88,9 +114,14 @@ def _meant(asked: str, found: list[Writing]) -> list[Writing]:
     places = [at for at, each in enumerate(found[:MEANT]) if text_in(each.row, "source") != "conversation"]
     if model is None or len(places) < 2:
         return found
-    near = dict(zip(places, model.near(asked, [text_of(found[at].row) for at in places]), strict=True))
+    texts = [text_of(found[at].row) for at in places]
+    titles = model.near(_title(asked), list(map(_title, texts)))
+    near = {
+        at: found[at].z + _MEANING_SHARE * text + _TITLE_SHARE * title
+        for at, text, title in zip(places, model.near(asked, texts), titles, strict=True)
+    }
     ordered = [*found]
-    for place, at in zip(places, sorted(near, key=lambda at: -found[at].z - _MEANING_SHARE * near[at]), strict=True):
+    for place, at in zip(places, sorted(near, key=lambda at: -near[at]), strict=True):
         ordered[place] = found[at]
     return ordered
 
@@ -151,24 +182,30 @@ def text_of(row: Row) -> str:
 
 
 def _scored(
-    asked: str, weights: Mapping[str, float], rows: Sequence[Row], whole: Mapping[str, float], of: int
+    asked: str,
+    weights: Mapping[str, float],
+    rows: Sequence[Row],
+    whole: Mapping[str, float],
+    titles: Mapping[str, float],
+    of: int,
 ) -> list[Writing]:
-    """Score the rows that were found among `of` texts, best first."""
-    texts = [stems_of(text_of(row)) for row in rows]
-    weights = dict(weights) | _unindexed(set(stems_of(asked)) - set(weights), texts, of)
+    """Score the rows that were found among `of` texts, best first; `titles` weighs the words of their titles."""
+    said, texts = Counter(stems_of(asked)), [stems_of(text_of(row)) for row in rows]
+    weights = dict(weights) | _unindexed(set(said) - set(weights), texts, of)
     mean = sum(map(len, texts)) / len(texts) if texts else 1.0
-    plain = [bm25(weights, words, mean) for words in texts]
+    stressed = {stem: weight * _stressed(said[stem]) for stem, weight in weights.items()}
+    plain = [bm25(stressed, words, mean) for words in texts]
     best = max(plain, default=0.0) or 1.0
     windows = [_best_window(row, weights) for row in rows]
     widest = max(windows, default=0.0) or 1.0
-    title = _title(asked)
+    title, told = set(stems_of(_title(asked))), {**titles, **weights}
     found = []
     for row, words, score, window in zip(rows, texts, plain, windows, strict=True):
         z = score / best
         if text_in(row, "source") == "conversation":
             z += _WINDOW_SHARE * window / widest
         else:
-            z += _covered(title, _title(text_of(row)), weights)
+            z += _covered(title, set(stems_of(_title(text_of(row)))), told)
         found.append(Writing(row, z, _shared(whole, words)))
     return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
 
@@ -180,6 +217,11 @@ def _unindexed(stems: set[str], texts: Sequence[list[str]], of: int) -> dict[str
     counts = Counter(stem for each in held for stem in each)
     scale = log(max(of, len(texts)) + 1) / log(len(texts) + 1) if texts else 1.0
     return {stem: scale * rarity({"": len(texts), stem: count}, stem) for stem, count in counts.items()}
+
+
+def _stressed(times: int) -> float:
+    """Weigh a word that a question says so many times: what it is about, it says more than once."""
+    return times * (_K3 + 1.0) / (times + _K3)
 
 
 def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> float:
@@ -201,8 +243,8 @@ def _best_window(row: Row, weights: Mapping[str, float]) -> float:
     return best
 
 
-def _title(text: str) -> set[str]:
-    return set(stems_of(next((line for line in text.split("\n") if line.strip()), "")))
+def _title(text: str) -> str:
+    return next((line for line in text.split("\n") if line.strip()), "")
 
 
 def _covered(one: Collection[str], other: Collection[str], weights: Mapping[str, float]) -> float:

@@ -20,8 +20,9 @@ class StoreBesideRedis:
     """`ports.Store` in SQL, which is the truth, with `match` by the vectors that Redis holds of it.
 
     Redis names the nearest rows; they are read, filtered, weighed and put in order here, as without it. Where it is
-    away, behind, short of a row, or knows too few rows that meet the conditions, the store's own search answers: Redis
-    only estimates, so that nothing is known is said by the store alone.
+    away, behind, short of a row, or knows too few rows that meet the conditions, and where these are about more than
+    the state of a row, the store's own search answers: Redis only estimates, so that nothing is known is said by the
+    store alone.
     """
 
     def __init__(self, store: Store, tiers: RedisTiers) -> None:
@@ -31,7 +32,7 @@ class StoreBesideRedis:
     def match(
         self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
     ) -> list[Row]:
-        near = None if where and "id" in where else self.tiers.near(self.store, table, weights, limit)
+        near = None if {*(where or ())} - {"state"} else self.tiers.near(self.store, table, weights, limit)
         if near:
             ids: list[Json] = [*near]
             rows = self.store.find(table, {**(where or {}), "id": ("in", ids)}).rows

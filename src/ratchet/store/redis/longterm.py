@@ -76,6 +76,7 @@ class Vectors:
         self._index: SearchIndex | None = None
         self._algorithm: Algorithm = "flat"
         self._rows = 0
+        self._keys = 0  # of the server, when it was last asked: while none goes no row does
         self.ready = False
         """Whether it held all that the store had when it was last looked at, and nobody here wrote since."""
 
@@ -96,9 +97,12 @@ class Vectors:
             ef_runtime=max(wanted, _SEARCHED) if self._algorithm == "hnsw" else None,
         )
 
-        def asked(_: Redis) -> tuple[list[str], float]:
+        def asked(redis: Redis) -> tuple[list[str], float]:
             found = index.query(query.no_content())
-            return [str(each["id"]).removeprefix(f"{self._name}:row:") for each in found], _searchable(index)
+            keys, before = cast(int, redis.dbsize()), self._keys
+            self._keys = keys
+            held = _searchable(index) if keys < before else self._rows  # which takes three times as long as a search
+            return [str(each["id"]).removeprefix(f"{self._name}:row:") for each in found], held
 
         try:
             found, held = self._server.ask(asked, within_s=SEARCH_S)
@@ -134,6 +138,7 @@ class Vectors:
             fresh = {"mark": mark, "moved": repr(moved)}
             self._server.ask(partial(self._note, fresh))
         self._rows = count
+        self._keys = self._server.ask(lambda redis: cast(int, redis.dbsize()))
         self.ready = count <= self._server.ask(lambda _: _searchable(index)) < _BUSY
         return self.ready
 
