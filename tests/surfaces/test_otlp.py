@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ratchet.errors import BackendError, UsageError
-from ratchet.recording.sources.otlp_wire import MOST_BYTES, PROTOBUF, Signal
+from ratchet.recording.sources.otlp_wire import MOST_BYTES, MOST_OBJECTS, MOST_RECORDS, NESTED, PROTOBUF, Signal
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from support import otlp_payloads
@@ -128,6 +128,46 @@ def test_a_body_that_is_no_request_is_refused_with_what_is_wrong(
 ) -> None:
     with Runtime.open(home=tmp_path) as runtime, pytest.raises(UsageError, match=why):
         runtime.intake.otlp("traces", body, **sent)
+
+
+def _nested(signal: Signal, levels: int, within: str, many: int) -> bytes:
+    """An OTLP/JSON request with `many` times `within` below so many of its lists."""
+    body = ",".join([within] * many)
+    for names in reversed(NESTED[signal][:levels]):
+        body = f'{{"{names[0]}":[{body}]}}'
+    return body.encode()
+
+
+def _packed(numbers: tuple[int, ...], within: bytes) -> bytes:
+    """Protobuf messages around others: the field's number, the length in five bytes, what it holds."""
+    for number in reversed(numbers):
+        length = bytes((len(within) >> 7 * n & 0x7F) | (0x80 if n < 4 else 0) for n in range(5))
+        within = bytes((number << 3 | 2,)) + length + within
+    return within
+
+
+@pytest.mark.parametrize("signal", ["traces", "logs", "metrics"])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("before", [b"", b"\x7b\x7c", b"\x78\x01", b"\x7d\0\0\0\0"])
+def test_a_small_body_of_very_many_empty_records_is_refused_before_any_is_made(
+    signal: Signal, levels: int, before: bytes, tmp_path: Path
+) -> None:
+    many = _packed((1, 2, 2)[: levels - 1], before + bytes((0x0A if levels == 1 else 0x12, 0)) * (MOST_RECORDS + 1))
+    with Runtime.open(home=tmp_path) as runtime:
+        with pytest.raises(UsageError, match="more than 100,000 records: send smaller"):
+            runtime.intake.otlp(signal, _nested(signal, levels, "{}", MOST_RECORDS + 1))
+        with pytest.raises(UsageError, match="more than 100,000 records: send smaller"):
+            runtime.intake.otlp(signal, many, content_type=PROTOBUF)
+
+
+@pytest.mark.parametrize("within", ["{}", "[]", '{"attributes":[{}]}'])
+def test_very_many_objects_below_one_record_are_refused_too(within: str, tmp_path: Path) -> None:
+    attributes = _packed((1, 2, 2), b"\x4a\0" * (MOST_OBJECTS + 1))
+    with Runtime.open(home=tmp_path) as runtime:
+        with pytest.raises(UsageError, match="more than 1,000,000 objects: send smaller"):
+            runtime.intake.otlp("traces", b'{"x":%s}' % _nested("traces", 1, within, MOST_OBJECTS))
+        with pytest.raises(UsageError, match="more than 1,000,000 objects: send smaller"):
+            runtime.intake.otlp("traces", attributes, content_type=PROTOBUF)
 
 
 @pytest.mark.parametrize(

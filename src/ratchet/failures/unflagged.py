@@ -96,6 +96,7 @@ _WINDOWS = (
     r"|^The (?:system cannot find the (?:file|path|drive|batch)|syntax of the command is incorrect"
     r"|filename, directory name, or volume label)|^File Not Found\r?$|^Could Not Find [A-Za-z]:\\"
     r"|^Access is denied\.\r?$|^Line \|\r?$"
+    r"|^Exception calling \"\w{1,80}\" with \"\d"
 )
 _ON_WINDOWS = Gated(f"(?m){_WINDOWS}")
 # The word that git, gcc and others of GNU's translations put where "error:" stands, behind at most one other. By form
@@ -136,7 +137,9 @@ _EXITED = Gated(
 )
 # Words that only a failing program prints, wherever they stand.
 _CERTAIN = Gated(
-    r"(?m)^npm (?:ERR!|error) |^panic: |^make(?:\[\d\])?: \*\*\* |^BUILD FAILED\b"
+    r"(?m)^PHP (?:Fatal|Parse) error: |^\S{1,200}:\d{1,6}:in ['`].{1,200}\(\w{1,60}(?:Error|Exception)\)"
+    r"|^fish: Unknown command: "
+    r"|^npm (?:ERR!|error) |^panic: |^make(?:\[\d\])?: \*\*\* |^BUILD FAILED\b"
     r"|^\[(?:ERROR|INFO)\] BUILD FAILURE|^FAILURE: Build failed"
     r"|^\[[\w:.\-]{1,60}\] ERROR task failed|^Segmentation fault|^thread '.{1,80}' panicked at"
     r"|^== Compilation error in"

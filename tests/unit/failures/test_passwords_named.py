@@ -11,7 +11,7 @@ NAMES = (
     "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19",
     "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u05e1\u05d9\u05e1\u05de\u05d4",
     "\u092a\u093e\u0938\u0935\u0930\u094d\u0921", "jelsz\u00f3", "slapta\u017eodis", "\u53e3\u4ee4",
-    "mot_de_passe", "mot de passe", "passord",
+    "mot_de_passe", "mot de passe", "passord", "Kennwort", "wachtwoord", "senha", "contrasena",
 )  # fmt: skip
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from subprocess import CalledProcessError
 from types import ModuleType
 
 import pytest
@@ -218,6 +220,22 @@ def test_quoted_pieces_in_brackets_behind_their_name_are_gone(name: str) -> None
         ("Password for 'https://bob@github.com': hunter22", "Password for 'https://"),
         ("yes hunter22 | passwd bob", "| passwd bob"),
         ("root@localhost's password is now hunter22", "is now "),
+        ("Das Passwort lautet hunter22", "lautet "),
+        ("password: &pw hunter22", "password: &pw "),
+        ("password: !!str hunter22", "password: !!str "),
+        ('var password = @"hunter22";', 'var password = @"'),
+        ("::add-mask::hunter22", "::add-mask::"),
+        (
+            "1 validation error for S\napi_key\n  Input should be an integer [type=int_parsing, input_value='hunter22'",
+            "[type=int_parsing, input_value='",
+        ),
+        ('{"loc": ["body", "password"], "msg": "too short", "input": "hunter22"}', '"input": "'),
+        ('{"ParameterKey": "DbPassword", "ParameterValue": "hunter22"}', '"ParameterValue": "'),
+        ('password <- "hunter22"', 'password <- "'),
+        ('Dim password As String = "hunter22"', 'As String = "'),
+        ("spawn('mysql', ['-uroot', '-phunter22'])", "'-uroot', '-p"),
+        ('{"element": "Password textbox", "ref": "e12", "text": "hunter22"}', '"ref": "e12", "text": "'),
+        (r"{\"name\": \"Password\", \"type\": \"textbox\", \"value\": \"hunter22\"}", r"\"textbox\", \"value\": \""),
     ],
 )
 def test_a_value_that_stands_apart_from_its_name_goes(text: str, kept: str) -> None:
@@ -234,6 +252,11 @@ def test_a_value_that_stands_apart_from_its_name_goes(text: str, kept: str) -> N
         "password for 'bob': invalid",
         "the password is now required",
         "yes | passwd --help",
+        "PWD=/home/ann/project OLDPWD=/home/ann",
+        "password: !vault |",
+        "::add-mask::***",
+        '{"element": "Password label", "ref": "e1", "text": "Password"}',
+        "1 validation error for S\nport\n  Input should be a valid integer [type=int_parsing, input_value='eighty2'",
         "tool --bypass=everything --compass=north",
         "INSERT INTO t (it, password) VALUES ('it''s, well', NULL)",
         "password_help = (\n    'Say the password of '\n    'the database.'\n)",
@@ -244,7 +267,40 @@ def test_what_names_a_credential_and_holds_none_stays(text: str) -> None:
     assert redact(text) == text
 
 
+WORDS = {
+    "mysql": ["-uroot", "-phunter22"],
+    "curl": ["-u", "bob:hunter22", "https://x.example"],
+    "sshpass": ["-p", "hunter22", "ssh", "a@b"],
+    "redis-cli": ["-a", "hunter22"],
+    "docker": ["login", "-u", "a", "-p", "hunter22"],
+    "openssl": ["enc", "-k", "hunter22"],
+    "ldapsearch": ["-D", "cn=a", "-w", "hunter22"],
+}
+SPELLED: dict[str, Callable[[list[str]], str]] = {
+    "repr": repr,
+    "json": json.dumps,
+    "indented": lambda words: json.dumps({"args": words}, indent=4),
+    "json in json": lambda words: json.dumps(json.dumps(words)),
+    "raised": lambda words: str(CalledProcessError(1, words)),
+}
+
+
+@pytest.mark.parametrize("program", WORDS)
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_a_command_that_is_a_list_of_words_is_read_as_a_command(program: str, spelled: str) -> None:
+    text = SPELLED[spelled]([program, *WORDS[program]])
+    assert redact(text) == text.replace("hunter22", "[redacted:password]")
+
+
+@pytest.mark.parametrize(
+    "text", ["['git', 'push', '-p', 'origin']", '["docker", "run", "-u", "1000", "-p", "8080:80", "nginx"]']
+)
+def test_a_list_of_words_without_a_credential_stays(text: str) -> None:
+    assert redact(text) == text
+
+
 HOSTILE = (
+    "'a','-p',", '"mysql","-p', "password\n  a [type=a, ", '"password a b c",',
     "a1B2-", "k_a1B2c3D4e5F6", "aB3/", "authorization: a=", 'authorization: x a=b"c",', "cookie='a': 'b', ", "-u a ",
     " -p a ", "docker login -u a -p ", "curl -b a=b; ", "htpasswd -b a b ", "--from-literal=a=", "smbclient //a b",
     "{kty", '"kty":"d":"', "Private-Lines: 1\naaaa\n", "kind: Secret\ndata:\n  a: b\n", "pass: |\n a\n",

@@ -291,6 +291,8 @@ def test_a_full_disk_is_no_quota_of_a_provider(text: str, tool: str) -> None:
         ("main.c:3:5: Fehler: x nicht deklariert", "gcc"),
         ("main.c:3:5: errore: x non dichiarato", "gcc"),
         ("command timed out after 120 seconds", "slow"),
+        ("PHP Fatal error:  Uncaught Error: x in a.php:3", "php"),
+        ("a.rb:1:in `foo': boom (RuntimeError)", "ruby"),
     ],
 )
 def test_a_shells_failure_counts_whatever_its_words_and_letters(text: str, head: str) -> None:

@@ -68,6 +68,7 @@ def test_an_assertion_that_goes_or_changes_is_refused_and_a_new_one_is_not() -> 
     assert why(change("a.py", before, before.replace("x > 0", "True")))
     assert why(change("a.py", before, before + "\n\nassert f(1) == 1\n")) == ""
     assert why(change("a.py", '"""\n>>> f(1)\n2\n"""\n', '"""\n"""\n'))
+    assert "example" in why(change("a.py", '"""\n>>> f(1)\n2\n"""\n', '"""\n>>> f(1)\n3\n"""\n'))
     assert why(change("src/lib.rs", "assert_eq!(add(1, 2), 3);\n", "\n"))
     assert why(change("src/lib.rs", "#[test]\nfn t() {}\n", "#[test]\n#[ignore]\nfn t() {}\n"))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratchet.lessons.mining.checks import forbidden
+from ratchet.lessons.mining.checks import drops_check, forbidden
 
 SWITCHING = [
     "git commit --no-verify -m x",
@@ -198,3 +198,21 @@ def test_a_flag_that_the_failed_step_had_is_not_blamed_but_for_what_takes_away_o
     failed: str, remedy: str, is_blamed: bool
 ) -> None:
     assert bool(forbidden(remedy, failed)) is is_blamed
+
+
+@pytest.mark.parametrize(
+    ("failed", "remedy"),
+    [
+        ("set -e; make", "make"),
+        ("set -euo pipefail; make", "make"),
+        ("set -o pipefail; make", "make"),
+        ("bash -eu build.sh", "bash build.sh"),
+        ("yarn install --frozen-lockfile", "yarn install"),
+        ("cargo build --locked", "cargo build"),
+        ("uv sync --frozen", "uv sync"),
+        ("pip install --require-hashes -r r.txt", "pip install -r r.txt"),
+    ],
+)
+def test_a_step_that_only_left_out_what_made_it_strict_is_no_advice(failed: str, remedy: str) -> None:
+    assert drops_check(failed, remedy).startswith("drops a check")
+    assert drops_check(failed, failed) == ""

@@ -22,6 +22,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
 _OTHER_DIGITS = re.compile(r"[^\D0-9]")  # Python takes them for numbers, what reads a grader otherwise does not
 _PAIR = re.compile(r"([A-Za-z][\w .@-]{0,40}?) ?(?:[:=] ?|\bis | (?=[\d.]))(\S.{0,2000})")
 _AMOUNT = re.compile(r"(\d{1,7}) (?:(?:tests?|checks?|cases?) )?([a-z]{4,8})")
+_SUITE = re.compile(r"<testsuite(s?)\b([^<>]{0,2000})>")
+_COUNT = re.compile(r"\b(tests|failures|errors|skipped)=[\"'](\d{1,7})[\"']")
 _CARGO = re.compile(r"^test result: ", re.MULTILINE)  # the number of tests comes before them
 
 
@@ -31,7 +33,7 @@ def read(text: str) -> Said | None:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return None
-    whole = of_text(text) or read_tap(text)
+    whole = of_text(text) or read_tap(text) or _of_junit(text)
     last = lines[-1]
     return whole or _of_scalar(last) or _of_runner(text, lines) or _of_pairs(lines) or of_word(last) or unread(last)
 
@@ -53,6 +55,23 @@ def _of_runner(text: str, lines: Sequence[str]) -> Said | None:
     said, last = of_counts(counted(text) or RunnerCounts()), of_word(lines[-1])
     denied = last is not None and last.score == 0.0 and said.score == 1.0
     return judged(False, lines[-1]) if denied else said
+
+
+def _of_junit(text: str) -> Said | None:
+    """A report of JUnit's: the counts of the whole, else of its suites. A failure that stands there counts, counted or
+    not."""
+    suites = _SUITE.findall(text) if text.endswith(">") else []
+    held = [(outer, {name: int(count) for name, count in _COUNT.findall(said)}) for outer, said in suites]
+    whole = [counts for outer, counts in held if outer and "tests" in counts][:1]
+    told = whole or [counts for outer, counts in held if not outer and "tests" in counts]
+    if not told:
+        return None
+    tests, failed, errors, skipped = (
+        sum(counts.get(name, 0) for counts in told) for name in ("tests", "failures", "errors", "skipped")
+    )
+    failed, errors = max(failed, text.count("<failure")), max(errors, text.count("<error"))
+    passed = max(0, tests - failed - errors - skipped)
+    return of_counts(RunnerCounts(passed=passed, failed=failed, errors=errors, skipped=skipped))
 
 
 def _of_pairs(lines: Sequence[str]) -> Said | None:

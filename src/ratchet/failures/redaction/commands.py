@@ -13,6 +13,7 @@ from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
 _HIDDEN = "[redacted:password]"
@@ -130,7 +131,9 @@ _LOGIN = (
 
 
 def hide_in_commands(text: str) -> str:
-    """The text without the credentials of the command lines in it."""
+    """The text without the credentials of the command lines in it, and of those that are lists of words."""
+    if "'," in text or '",' in text:
+        text = compiled(_LIST).sub(_hidden_list, text)
     low = text.lower()
     for literals, command, option in _OPTIONS:
         if any(literal in low for literal in literals) and compiled(command).search(text) is not None:
@@ -144,6 +147,20 @@ def hide_in_commands(text: str) -> str:
     if "|" in text:
         text = _hide_piped(text)
     return _hide_here(text) if "<<<" in text else text
+
+
+# What a language starts a process with: `["mysql", "-u", "root", "-pSECRET"]`. Its words hold no space.
+_LIST = r"(\\{0,7}[\"'])(?:[^\s\"'\\]{1,200}+\1,\s{0,40}+\[?\1){1,60}[^\s\"'\\]{1,200}+(?=\1)"
+
+
+def _hidden_list(found: re.Match[str]) -> str:
+    parts = compiled(r"(\\{0,7}[\"'](?:,\s{0,40}\[?\\{0,7}[\"'])?)").split(found[0])
+    line = " ".join(parts[2::2])
+    hidden = hide_in_commands(line)
+    if hidden == line or hidden.count(" ") != line.count(" "):
+        return found[0]
+    parts[2::2] = hidden.split(" ")
+    return "".join(parts)
 
 
 def _in_each(text: str, hide: Callable[[str], str]) -> str:

@@ -272,7 +272,7 @@ _WRAPPED = (
     r"|securestring\s{1,4}(?:-string\s{1,4})?\\{0,4}['\"]"
     r"|\bsnmp-server\s{1,4}community\s{1,4}|\bpassword\s{1,4}[057]\s{1,4}(?=[0-9a-f$])"
     r"|\bmachine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}"
-    r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:)"
+    r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:|::add-mask::)"
     r"(?!\[redacted|\*{3})[^'\"\\\s%&<>]{3,}+"
 )
 
@@ -281,7 +281,7 @@ _WRAPPED = (
 _WRAPS = (
     r"password(?:\s{0,4}\(?n?\\{0,4}'|\(\\{0,4}['\"]|\s{1,4}[057]\s)|secret(?:str|bytes)\(|securestring\s|snmp-server\s|%3d"
     r"|identified\s{1,4}(?:with\s{1,4}\S{1,60}\s{1,4})?by\s{1,4}\\{0,4}['\"]|machine\s{1,8}\S{1,100}\s{1,8}login\s"
-    r"|-pass(?:in|out)?\s"
+    r"|-pass(?:in|out)?\s|::add-mask::"
 )
 
 
@@ -404,6 +404,7 @@ _RULES: dict[str, Callable[[str], str]] = {
     "securestring": _hide_wrapped,
     "%3d": _hide_wrapped,
     " pass:": _hide_wrapped,
+    "add-mask": _hide_wrapped,
 }
 _NEEDLES = tuple(_RULES)
 _WITHOUT_SIGNS = 8
@@ -424,6 +425,8 @@ _COMMANDS = {
         "secrets set", "secret put", "snmp", "keytool",
     ),
     "@": ("sqlplus", "sqlldr", "oracle", "expdp", "impdp", "userid=", "ora-", "conn", "exec", "dump", "mssql"),
+    "'-": ("mysql", "mariadb", "sshpass", "redis-cli", "openssl", "curl", "zip", "keytool", "ldap", "'-u", "'--user"),
+    '"-': ("mysql", "mariadb", "sshpass", "redis-cli", "openssl", "curl", "zip", "keytool", "ldap", '"-u', '"--user'),
     "pass": ("chpasswd", "/pass:"),
     "/user:": ("net use",),
     "signtool ": (" /p ",),

@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-NEEDLES = ("pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn")
+NEEDLES = (
+    "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn",
+    "kennwort", "wachtwoord", "senha", "contrasena",
+)  # fmt: skip
 """A text without one of these, in lower case, holds no name that matters here, but for ASSIGNED and FOREIGN."""
 ASSIGNED = ("_pat", "code=", "login=", "psk")
 """What matters where it is assigned."""
@@ -34,6 +37,7 @@ _PASSWORDS = (
     r"|ass(?=[\"'\\\])]{0,20}\s{0,4}(?:=|:\s{0,4}\\{0,15}[\"']))(?<![a-z]pass)"
     r"|ass(?<=[_-]pass)(?![a-z])|ass(?<=(?:ey|re)pass)(?![a-z])|wd(?<![a-z]pwd)|wd(?<=dbpwd)"
     r"|w(?<=[_.-]pw)(?![a-z0-9])|w(?<![a-z0-9]pw)(?=[\"'\\\])]{0,20}\s{0,16}[:=]))"
+    r"|kennworte?|wachtwoord|senha(?<![a-z]senha)(?![a-z])|contrasena"
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
@@ -47,7 +51,7 @@ _WEAK = (
 )
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
-    ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp"), _PASSWORDS),
+    ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp", *NEEDLES[-4:]), _PASSWORDS),
     ("secret", 8, ("token", "cred", "key", "_pat", "pass="), _TOKENS),
     ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
     ("password", 3, FOREIGN, "|".join(FOREIGN).replace(" ", r"\ ")),
@@ -60,19 +64,23 @@ _NAMES = (
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
 (?P<rest>[\w.-]{0,40}+)
-(?P<spoken>(?:\ (?:[a-z([][\w@.)\]-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is)\ ))?
+(?P<spoken>(?:\ (?:[a-z([][\w@.)\]-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is)\ |\\{0,7}["'],))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\)|\}(?=\s{0,4}=\s{0,4}["']))
-(?P<sep>\s{0,16}+(?:\\{1,7}[nrt]\s{0,8}+){0,3}
-  (?:[-=]>|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
+(?P<sep>\s{0,16}+(?:(?:as\ )?string\ (?==))?(?:\\{1,7}[nrt]\s{0,8}+){0,3}
+  (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to|lautet|ist)(?=\s)|(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|<!\[cdata\[)?
   |</[\w:]{1,20}>(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|(?<=["'])(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n){2}
-  |(?:\s{1,8}+(?!value)[a-z-]{1,20}+=\\{0,7}["'][^"'<>\r\n]{0,60}+["']){0,4}+
-   (?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}[a-z]{0,20}value[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
+  |(?:\s{1,8}+(?!value)[a-z-]{1,20}+=\\{0,7}["'][^"'<>\r\n]{0,60}+["']
+    |,\s{0,40}+\\{0,7}["'](?![a-z]{0,20}value|text|input|received)\w{1,20}+\\{0,7}["']
+     \s{0,4}:\s{0,4}\\{0,7}["'][^"'\r\n]{0,100}+["']){0,4}+
+   (?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}(?:[a-z]{0,20}value|(?:text|input|received)(?=[\\"']))[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
+  |(?:\r?\n|\\{1,7}n)\ \ [^\r\n\\]{1,200}\[type=\w{1,60},\ input_value=
   |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,40}+\|[ \t]{1,4}+|[ \t]{1,8}+)
+(?:(?<=[:,]\ )[!&][\w!-]{1,20}+\ )?+
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\])|string\(\d{1,6}\)\ (?="))?
-  (?:[bfrun]{1,2}(?=["']))?\\{0,15}+["'`])?
+  (?:[bfrun@$]{1,2}(?=["']))?\\{0,15}+["'`])?
 """
 _GAP = f"(?xa){_REST}(?=[^\\r\\n]{{{_SHORTEST_PASSWORD}}})"
 _NOT_MARKED = r"(?<!redacted:password)(?<!redacted:secret)(?<!redacted:1password)(?<!redacted:private-key)"
@@ -316,7 +324,7 @@ def _is_credential(
         ):
             return False  # a variable, a type
         return looks_random(value, shortest) and not is_fact
-    if spoken or sep.strip().removesuffix(" now") in ("is", "to", "|") or "->" in sep:
+    if spoken or sep.strip().removesuffix(" now") in ("is", "to", "|", "lautet", "ist") or "->" in sep:
         return looks_random(value, _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
@@ -378,6 +386,8 @@ def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
     if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
     low = value.lower()
+    if name == "pwd" and value[0] == "/" and not is_drawn(value, 0.4):  # where a shell is
+        return True
     if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
         return True
     last = value.rpartition(".")[2]

@@ -316,12 +316,11 @@ def weakened(change: FileChange) -> str:
             gone = _asserted(old) - _asserted(new)
             if gone:
                 return f"it deletes or changes the assertion `{_short(next(iter(gone)))}`"
-    if not change.path.endswith(".py"):
-        for line in _examples(before) - _examples(after):
-            return f"it deletes or changes the example `{_short(line)}`"
+    for line in _examples(before) - _examples(after):
+        return f"it deletes or changes the example `{_short(line)}`"
     old_lines, new_lines = _counted(before), _counted(after)
     for line in old_lines - new_lines:
-        if _ASSERTS.search(line) and (not change.path.endswith(".py") or line.lstrip().startswith(">>> ")):
+        if _ASSERTS.search(line) and not change.path.endswith(".py"):
             return f"it deletes or changes the assertion `{_short(line)}`"
     for line in new_lines - old_lines:
         if _SWITCHED_OFF.search(line):

@@ -260,7 +260,9 @@ HIDES_OUTPUT = re.compile(r"(?:2|&)>>?\s*/dev/null|>\s*/dev/null\s+2>&1")
 # Options that make a checker strict: leaving one out gets past it like switching it off.
 STRICT = re.compile(
     r"(?<![\w-])(?:--(?:strict|max-warnings|fail-(?:on|under)|cov-fail-under|error-on|warnings-as-errors|deny-warnings"
-    r"|werror|pedantic|exit-code|halt-exit-status|disallow-[a-z-]+|enable-error-code|failOnWarning)[\w-]*|-Werror)\b",
+    r"|werror|pedantic|exit-code|halt-exit-status|disallow-[a-z-]+|enable-error-code|failOnWarning"
+    r"|locked|frozen|immutable|require-hashes)[\w-]*|-Werror"
+    r"|set -(?:[a-z]{0,5}e[a-z]{0,5}|o (?:errexit|pipefail|nounset))|(?:ba|da|k|z)?sh -[a-z]{0,4}e[a-z]{0,4})\b",
     re.IGNORECASE,
 )
 

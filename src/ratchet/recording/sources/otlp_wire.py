@@ -22,6 +22,10 @@ Signal = Literal["traces", "logs", "metrics"]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 MOST_BYTES = 64 * 1_048_576
 """Of one request, unpacked."""
+MOST_RECORDS, MOST_OBJECTS = 100_000, 1_000_000
+"""Of one request: resources, scopes and records in all, and objects and lists of any depth. An exporter's batch holds
+8,192 records (the OpenTelemetry Collector's default); an empty one is three bytes, and a hundred times that in memory.
+"""
 _IDS = frozenset(("traceId", "spanId", "parentSpanId"))
 _DEEPEST = 64
 NESTED: dict[Signal, tuple[tuple[str, ...], ...]] = {
@@ -48,6 +52,7 @@ def decoded(signal: Signal, body: bytes, *, content_type: str = JSON, encoding: 
         return _from_protobuf(signal, body)
     if kind != JSON:
         raise UsageError(f"OTLP comes as {JSON} or {PROTOBUF}, not as {kind[:80]!r}: set the Content-Type")
+    _need_few(body.count(b"{") + body.count(b"["), MOST_OBJECTS, "objects")
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -57,12 +62,21 @@ def decoded(signal: Signal, body: bytes, *, content_type: str = JSON, encoding: 
     for other, nested in NESTED.items():
         if other != signal and any(name in found for name in nested[0]):
             raise UsageError(f"the body holds {other}: send it to /v1/{other}")
-    _objects_all_the_way(found, NESTED[signal])
+    _need_few(_objects_all_the_way(found, NESTED[signal]), MOST_RECORDS, "records")
     return found
 
 
-def _objects_all_the_way(held: Row, nested: Sequence[tuple[str, ...]], at: str = "") -> None:
-    """Raise UsageError where something else stands than a list of objects: skipped in silence it were lost."""
+def _need_few(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise UsageError(f"the body holds more than {most:,} {what}: send smaller batches")
+
+
+def _objects_all_the_way(held: Row, nested: Sequence[tuple[str, ...]], at: str = "") -> int:
+    """Count the objects of the nested lists.
+
+    Raises UsageError where something else stands in one: skipped in silence it were lost.
+    """
+    count = 0
     for name in nested[0] if nested else ():
         each = held.get(name)
         if each is not None and not isinstance(each, list):
@@ -70,7 +84,8 @@ def _objects_all_the_way(held: Row, nested: Sequence[tuple[str, ...]], at: str =
         for n, item in enumerate(each or ()):
             if not isinstance(item, dict):
                 raise UsageError(f"the body is no OTLP/JSON: {at}{name}[{n}] is an object, not a {type(item).__name__}")
-            _objects_all_the_way(item, nested[1:], f"{at}{name}[{n}].")
+            count += 1 + _objects_all_the_way(item, nested[1:], f"{at}{name}[{n}].")
+    return count
 
 
 def answered(signal: Signal, rejected: int, why: str, *, content_type: str = JSON) -> tuple[bytes, str]:
@@ -102,12 +117,61 @@ def _from_protobuf(signal: Signal, body: bytes) -> Row:
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError
 
+    _need_few(_records_in(memoryview(body), len(NESTED[signal])), MOST_RECORDS, "records")
     try:
         message.ParseFromString(body)
-        found = MessageToDict(message)
+        count = _messages_in(message, MOST_OBJECTS)
+        found = MessageToDict(message) if count <= MOST_OBJECTS else None
     except (DecodeError, ValueError, RecursionError) as error:
         raise UsageError(f"the body is no OTLP protobuf request for {signal}: {error or 'it is cut short'}") from error
+    _need_few(count, MOST_OBJECTS, "objects")
     return cast("Row", _with_hex_ids(found))
+
+
+def _records_in(body: memoryview, depth: int) -> int:
+    """Count the messages of the outer `depth` levels of protobuf's wire format, before memory is taken for them.
+
+    What it cannot follow is the parser's to refuse. Resources (1), scopes (2) and records (2) have the same numbers in
+    all signals.
+    """
+    field, count, at = (0x0A, 0x12, 0x12)[-depth], 0, 0
+    while at < len(body) and count <= MOST_RECORDS:
+        tag, at = _varint(body, at)
+        if tag & 7 == 2:
+            length, at = _varint(body, at)
+            if tag == field:
+                count += 1 + (_records_in(body[at : at + length], depth - 1) if depth > 1 else 0)
+            at += length
+        elif tag & 7 == 0:
+            at = _varint(body, at)[1]
+        elif tag & 7 in (1, 5):
+            at += 8 if tag & 7 == 1 else 4
+        elif tag & 7 > 5:
+            break  # a group's begin and end (3, 4) are tags alone
+    return count
+
+
+def _varint(body: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(body) and shift < 64:
+        value |= (body[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if not body[at - 1] & 0x80:
+            break
+    return value, at
+
+
+def _messages_in(message: Message, most: int) -> int:
+    """Count the messages within one, to a little more than `most`."""
+    count = 0
+    for field, held in message.ListFields():
+        if field.message_type is None:
+            continue
+        for each in held if isinstance(held, Sequence) else (held,):
+            count += 1 + _messages_in(each, most - count)
+            if count > most:
+                return count
+    return count
 
 
 def _message(signal: Signal, what: Literal["Request", "Response"]) -> Message:
