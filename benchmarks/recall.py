@@ -9,9 +9,9 @@ it taken out, where any answer is a false one. The sets (`recall_sets.py`):
 - log lines: loghub-2k with corrected templates (github.com/logpai/loghub, research use); unseen: Linux and OpenStack;
 - tracebacks: faults seeded into a public project (`seeded.py`); unseen: every third fault;
 - sessions: failures of real coding sessions with one finding, whose key is the label; unseen: from 2026-01-20 on;
-- reports: duplicates of public trackers in the layout of github.com/av9ash/gitbugs (CC BY); the weight of titles was
-  chosen on hadoop and seamonkey, all else on the older half of OpenOffice's (the pairs of
-  github.com/dutta1kartik3/duplicate-bug-detection, brought into that layout);
+- reports: duplicates of public trackers in the layout of github.com/av9ash/gitbugs (CC BY); the weight of titles and
+  the shares of meaning were chosen on hadoop and seamonkey, how words saturate on the older half of OpenOffice's (the
+  pairs of github.com/dutta1kartik3/duplicate-bug-detection, brought into that layout);
 - conversations: LoCoMo (github.com/snap-research/locomo, CC BY-NC: an argument); unseen: every third conversation.
 
 By itself the unseen part of no set is opened; `--unseen` opens it. Baseline of the same run: FTS5's BM25 over the whole

@@ -43,7 +43,7 @@ _SAME = 0.25  # words in common, by rarity, of two texts about the same
 _NEARLY = 0.3  # of the older one's z that the newer one must reach
 _COMMON = 0.25  # of the rarity of either text: less is `error`, `cannot`, `module`
 # BM25 with a question of many words (Robertson and Zaragoza, The Probabilistic Relevance Framework, 3.4-3.5). FTS5 has
-# 1.2, .75 and no third; these, and the shares of meaning, were chosen on the older half of OpenOffice's duplicates.
+# 1.2, .75 and no third; these were chosen on the older half of OpenOffice's duplicates.
 _K1, _B, _K3 = 2.0, 1.0, 3.0
 _FLAT = 0.5  # of the mean length: what a text says counts less the longer it is, but for this
 _WORD = re.compile(r"\w+")
