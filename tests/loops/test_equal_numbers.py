@@ -112,3 +112,20 @@ def test_time_in_tools_is_the_same_by_tool_wherever_it_is_counted(learnt: tuple[
         row["name"]: row["duration_s"] for row in said(home, "patterns", "--by", "tool", "--limit", "1000")["rows"]
     }
     assert fails == {name: pytest.approx(cost[name], abs=0.01) for name in fails}
+
+
+def test_the_first_page_counts_and_orders_patterns_as_their_list_does(learnt: tuple[Path, str]) -> None:
+    home, _ = learnt
+    listed = said(home, "patterns", "--limit", "8")
+    wanted = [(each["id"], each["count"], each["sessions"]) for each in listed]
+    with client(home) as held:
+        for page, form in (("/?range=all", "times"), ("/ui/patterns", "times")):
+            shown = held.get(page, headers={"Accept": "text/html"}).text
+            rows = re.findall(r"<tr\b.*?</tr>", shown.split('id="rows"', 1)[1], re.DOTALL)[:8]
+            found = []
+            for row in rows:
+                name = re.search(r"/ui/patterns/(\w+)", row)
+                count, sessions = (re.search(rf'data-name="{each}">([\d,]+)', row) for each in (form, "sessions"))
+                assert name and count and sessions, row
+                found.append((name[1], int(count[1].replace(",", "")), int(sessions[1])))
+            assert found == wanted, page

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ratchet.failures.patterns.health import AgentStanding, health, standings
-from ratchet.failures.patterns.patterns import REST, PatternList
+from ratchet.failures.patterns.patterns import PatternList
 from ratchet.gate.effects import Effect
 from ratchet.lessons.backtest.backtest import Backtest, kept
 from ratchet.lessons.failing import HOUR_S, Failing, FailsBy, Window, failing, fails_by, over_time
@@ -33,8 +33,8 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopPattern:
-    """A pattern that failed within a window: how often, in how many sessions, when, and the seconds that it cost there,
-    counted as `Pattern.wasted_s` is."""
+    """A pattern that failed within a window: how often and in how many sessions, counted there as `Pattern.count` is,
+    when, and the seconds that it cost there, counted as `Pattern.wasted_s` is."""
 
     pattern: Pattern
     count: int
@@ -126,21 +126,22 @@ def waiting(store: Store) -> list[Lesson]:
 
 
 def _top(store: Store, patterns: PatternList, decided: Mapping[str, Pattern], found: Failing) -> tuple[TopPattern, ...]:
-    """The first of the patterns that failed within the window: what several sessions met, then the rest, each by
-    sessions times cost there."""
+    """The first of the patterns that failed within the window, in the order of every list of them, by what they cost
+    there."""
     hidden = {each.id for each in decided.values() if each.triage.state not in ("open", "regressed")}
     seen = [each for each in patterns.rows if each.id in found.patterns and each.id not in hidden]
     within = {each.id: each.minus_weight * found.patterns[each.id] / max(1, each.times) for each in seen}
-    seen.sort(key=lambda each: (each.group == REST, within[each.id], each.id))
+    seen.sort(key=lambda each: (each.group, within[each.id], each.minus_last_seen, each.id))
     top = patterns.built(seen[:_TOP])
     ids = [each.id for each in top]
-    sessions, points = _sessions(store, ids, found.window), over_time(store, ids, found.window)
+    sessions = {name: max(n, found.showing.get(name, 0)) for name, n in _sessions(store, ids, found.window).items()}
+    points = over_time(store, ids, found.window)
     lost = {each.id: each.wasted_s for each in top} if found.window.name == "all" else _lost(store, ids, found)
     return tuple(
         TopPattern(
             pattern=each,
             count=found.patterns[each.id],
-            sessions=sessions.get(each.id, 0),
+            sessions=sessions[each.id],
             lost_s=lost.get(each.id, 0.0),
             over_time=tuple(points.get(each.id, ())),
         )
@@ -152,16 +153,17 @@ def _lost(store: Store, patterns: Sequence[str], found: Failing) -> dict[str, fl
     """Sum the seconds that these patterns cost within a window: to each fix, else the failing call's own time."""
     of, since = _signatures(store, patterns), found.window.since
     asked: Where = {"signature": ("in", [*of])}
-    spent = store.sum_by("tallies", ("signature",), ("duration_s",), {**asked, "hour": (">=", int(since // HOUR_S))})
+    spent = store.sum_by("tallies", ("signature",), ("n", "duration_s"), {**asked, "hour": (">=", int(since // HOUR_S))})
     sums = ("distinct:failed_id", "wasted_s")
     ended = store.sum_by("resolutions", ("signature",), sums, {**asked, "at": (">=", since)})
-    own, until, resolved = (dict.fromkeys(of.values(), 0.0) for _ in range(3))
+    failed, own, until, resolved = (dict.fromkeys(of.values(), 0.0) for _ in range(4))
     for row in spent:
+        failed[of[str(row["signature"])]] += whole_in(row, "n")
         own[of[str(row["signature"])]] += number_in(row, "duration_s")
     for row in ended:
         until[of[str(row["signature"])]] += number_in(row, "wasted_s")
         resolved[of[str(row["signature"])]] += whole_in(row, "distinct:failed_id")
-    return {name: until[name] + own[name] * max(0.0, 1.0 - resolved[name] / found.patterns[name]) for name in own}
+    return {name: until[name] + own[name] * max(0.0, 1.0 - resolved[name] / max(1.0, failed[name])) for name in own}
 
 
 def _signatures(store: Store, patterns: Sequence[str]) -> dict[str, str]:
@@ -172,8 +174,8 @@ def _signatures(store: Store, patterns: Sequence[str]) -> dict[str, str]:
 def _sessions(store: Store, patterns: Sequence[str], within: Window) -> dict[str, int]:
     """In how many sessions each of these patterns was met within a window."""
     of = _signatures(store, patterns)
-    met: dict[str, set[str]] = {}
+    met: dict[str, set[str]] = {pattern: set() for pattern in patterns}
     where = {"signature": ("in", [*of]), "max_at": (">=", within.since), "min_at": ("<", within.until)}
     for row in store.sum_by("sightings", ("signature", "session"), (), where):  # type: ignore[arg-type]
-        met.setdefault(of[str(row["signature"])], set()).add(str(row["session"]))
+        met[of[str(row["signature"])]].add(str(row["session"]))
     return {pattern: len(sessions) for pattern, sessions in met.items()}

@@ -16,6 +16,7 @@ from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.groups import Group, group_of
 from ratchet.failures.patterns import patterns as patterned
+from ratchet.failures.patterns.merging import pattern_of_rule
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.patterns.triage import decide
 from ratchet.lessons.repositories import folders_of, project_of
@@ -118,12 +119,14 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """Everything that failed within a window. `patterns` counts each pattern's failures; `before` are calls and
-    failures of the stretch of equal length before, None where the window holds everything."""
+    """Everything that failed within a window. `patterns` counts each pattern's failures (as `Pattern.count`: of a rule
+    the runs that showed it, and `showing` their sessions); `before` are calls and failures of the stretch of equal
+    length before, None where the window holds everything."""
 
     window: Window
     columns: tuple[Stretch, ...]
     patterns: Mapping[str, int]
+    showing: Mapping[str, int]
     calls: int
     failures: int
     before: tuple[int, int] | None
@@ -154,10 +157,15 @@ def failing(store: Store, within: Window) -> Failing:
             groups, group = columns[place].groups, group_of(kind)
             groups[group] = groups.get(group, 0) + whole_in(row, "n")
             lost_s += number_in(row, "duration_s")
+    shown = {pattern_of_rule(text_in(row, "name")): row for row in _summed(store, "rule", {}, within.since)}
     return Failing(
         window=within,
         columns=columns,
-        patterns=_counted(store, within),
+        patterns={
+            name: max(count, whole_in(shown.get(name, {}), "calls"))
+            for name, count in _counted(store, within).items()
+        },
+        showing={name: whole_in(row, "sessions") for name, row in shown.items()},
         calls=sum(each.calls for each in columns),
         failures=sum(each.failures for each in columns),
         before=None if within.name == "all" else _before(store, within),
@@ -261,19 +269,19 @@ def fails_by(store: Store, by: By, *, since: float = 0.0, project: str = "") -> 
     """Sum up what ran since a moment, in one project or in all: what fails most first. Raises UsageError."""
     if by not in BY:
         raise UsageError(f"nothing is counted by {by!r}; choose of {', '.join(BY)}")
-    where: dict[str, Json | tuple[str, Json]] = {"project": project} if project else {}
-    if since % _DAY_S:  # days are summed up, a part of one is not
-        rows = _since(store, by, where, since)
-    else:
-        where |= {"by": by, "day": (">=", int(since // _DAY_S))}
-        rows = [{**row, "max_at": row["max:max_at"]} for row in store.sum_by("fact_days", ("name",), _SUMS, where)]
-    found = [_fails_of(row, by) for row in rows if row["calls"]]
+    where: Where = {"project": project} if project else {}
+    found = [_fails_of(row, by) for row in _summed(store, by, where, since) if row["calls"]]
     key = (lambda each: each.name) if by == "hour" else (lambda each: (-each.failures, -each.calls, each.name))
     return tuple(sorted(found, key=key))
 
 
-def _since(store: Store, by: By, where: Where, since: float) -> list[Row]:
-    """Sums of the facts since a moment, read from the sessions that did something since."""
+def _summed(store: Store, by: str, where: Where, since: float) -> list[Row]:
+    """Sums of the facts since a moment: days are summed up, a part of one is read from the sessions that did something
+    since."""
+    if not since % _DAY_S:
+        asked_days: Where = {**where, "by": by, "day": (">=", int(since // _DAY_S))}
+        rows = store.sum_by("fact_days", ("name",), _SUMS, asked_days)
+        return [{**row, "max_at": row["max:max_at"]} for row in rows]
     ran = store.sum_by("session_tallies", ("session",), (), {"max_at": (">=", since)})
     asked: dict[str, Json | tuple[str, Json]] = {**where, "hour": (">=", int(since // HOUR_S))}
     asked["session"] = ("in", ["", *(row["session"] for row in ran)])
