@@ -201,21 +201,20 @@ def test_trends_are_told_apart(store: Store, calls: int) -> None:
     }
 
 
-def test_an_old_history_has_the_trends_of_its_own_end(store: Store) -> None:
+def test_a_trend_is_as_of_now_and_what_ended_long_ago_is_quiet(store: Store) -> None:
     history = History()
     daily(history, range(-20, 0), "steady", 3, 30)
-    daily(history, range(-20, -9), "quiet", 3)
-    history.into(store)
-    assert trends(store, T0 + 300 * DAY_S) == {"steady": "steady", "quiet": "quiet"}
-
-
-def test_nothing_is_new_in_a_history_that_ended_long_ago(store: Store) -> None:
-    history = History()
-    daily(history, range(-20, 0), "steady", 3, 30)
+    daily(history, range(-20, -7), "rising", 1)
+    daily(history, range(-7, 0), "rising", 5)
     daily(history, range(-3, 0), "late", 1)
     history.into(store)
-    assert trends(store, T0)["late"] == "new"
-    assert trends(store, T0 + 300 * DAY_S)["late"] == "steady"
+    assert trends(store, T0) == {"steady": "steady", "rising": "rising", "late": "new"}
+    assert trends(store, T0 + 10 * DAY_S) == {"steady": "steady", "rising": "rising", "late": "new"}
+    assert set(trends(store, T0 + 300 * DAY_S).values()) == {"quiet"}
+    history = History()
+    history.ran(299, "one more")
+    history.into(store)
+    assert trends(store, T0 + 300 * DAY_S)["rising"] == "quiet"  # a single call later says nothing else
 
 
 def test_twice_the_work_with_twice_the_failures_is_steady(store: Store) -> None:

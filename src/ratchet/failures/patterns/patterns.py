@@ -144,9 +144,9 @@ def patterns(
     count them (of all agents and kinds; a run shows several rules).
     recurring: 3 or more failures in the `window_s` that end with the last one, or in 2 or more sessions. The window
     hangs on the pattern's own last failure, so that a history that is months old tells the same today as then.
-    trend: `analysis.trend` over the window that ends with the last call of the pattern's agents (at most `now`), cut in
-    halves; a history shorter than the window is cut in halves itself. `new` is only what was first seen within
-    `window_s` before now.
+    trend: `trend.trend` over the window that ends with the last call of the pattern's agents (at most `now`), cut in
+    halves; a history shorter than the window is cut in halves itself. What nobody met for `window_s` up to now is
+    `quiet`; `new` is only what was first seen since then.
     wasted_s, wasted_tokens: from each failure to its resolution where one is known, else what the failing call itself
     took (of a pattern with both, the unresolved share of all its failing calls). impact: minutes wasted plus one for
     each failure, times the weight of the kind's severity (`SEVERITY_WEIGHTS`).
@@ -250,6 +250,8 @@ def _trends(counted: _Counted, activity: Activity, found: Sequence[Tallied]) -> 
 
 
 def _trend(counted: _Counted, activity: Activity, sums: Tallied, window: tuple[float, float]) -> Trend:
+    if sums.last_seen < activity.now - activity.window_s:
+        return "quiet"  # long ended, however busy its last days were
     start, end = window
     middle = (start + end) / 2
     halves = Halves(start=start, middle=middle, earlier=0, later=0, calls_earlier=0, calls_later=0)

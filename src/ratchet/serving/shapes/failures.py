@@ -64,7 +64,7 @@ class PatternShape(Shape):
     first_seen: float = said("When the first one happened.")
     last_seen: float = said("When the last one happened.")
     trend: str = said(
-        "new, rising, steady, falling or quiet (it would have been seen of late at its old rate, and was not)."
+        "new, rising, steady, falling or quiet (not met for two weeks, or not of late, as it would at its old rate)."
     )
     recurring: bool = said("Whether it comes back: in two sessions, or three times within the window.")
     wasted_s: float = said(
