@@ -81,7 +81,7 @@ def show_session(
 @click.option("--kind", default="", help="Only failures of this kind.")
 @click.option("--model", default="", help="Only steps of this model.")
 @click.option("--command", default="", help="Only failed runs of this command, as `patterns --by command` names it.")
-@click.option("--file", default="", help="Only failed commands that named this file.")
+@click.option("--file", default="", help="Only edits of this file (or path's end), and failed commands that named it.")
 @click.option("--failed", is_flag=True, help="Only steps that failed.")
 @_since
 @_until

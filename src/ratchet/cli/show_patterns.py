@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.spans import UNTIL_FIXED, span
+from ratchet.lessons.failing import FINDINGS
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
@@ -120,11 +121,12 @@ def fails(rows: Sequence[FailsBy], by: By) -> None:
 
 
 def _files(out: Console, rows: Sequence[FailsBy]) -> None:
-    """Files with findings: of their other runs nothing is known, so they have no share."""
+    """Files with findings: of their runs nothing else is known, so they have no share."""
     wide = max(len("file"), *(min(_NAME, len(show.visible(each.name))) for each in rows))
-    out.print(Styled(f"{'file':<{wide}}  {'runs with a finding in it':>25}  {'sessions':>8}  █ failed ░ not", "bold"))
+    out.print(Styled(f"{'file':<{wide}}  {'findings':>8}  {'sessions':>8}", "bold"))
     for each in rows:
-        out.print(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>25,}  {each.sessions:>8,}")
+        out.print(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>8,}  {each.sessions:>8,}")
+    show.row(out, f"{FINDINGS} `ratchet sessions search --failed --file FILE` lists the runs.")
 
 
 def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> None:

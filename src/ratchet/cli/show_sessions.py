@@ -153,6 +153,8 @@ def found(result: SearchFound) -> None:
         words = f"Nothing has all of these words: {' '.join(result.words)}"
         show.row(out, words if result.words else "No step is left by these options.")
         return
+    if not result.words:
+        show.row(out, f"{show.number(result.steps, 'step')}, the newest first; those that say the same stand once")
     for each in result.hits:
         style = "" if each.ok else "red"
         head = Styled(f"{each.noun:<8}", "bold").append(show.plain(each.title, 70), style)

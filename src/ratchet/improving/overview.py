@@ -153,7 +153,8 @@ def _lost(store: Store, patterns: Sequence[str], found: Failing) -> dict[str, fl
     """Sum the seconds that these patterns cost within a window: to each fix, else the failing call's own time."""
     of, since = _signatures(store, patterns), found.window.since
     asked: Where = {"signature": ("in", [*of])}
-    spent = store.sum_by("tallies", ("signature",), ("n", "duration_s"), {**asked, "hour": (">=", int(since // HOUR_S))})
+    asked_hours: Where = {**asked, "hour": (">=", int(since // HOUR_S))}
+    spent = store.sum_by("tallies", ("signature",), ("n", "duration_s"), asked_hours)
     sums = ("distinct:failed_id", "wasted_s")
     ended = store.sum_by("resolutions", ("signature",), sums, {**asked, "at": (">=", since)})
     failed, own, until, resolved = (dict.fromkeys(of.values(), 0.0) for _ in range(4))

@@ -162,8 +162,7 @@ def failing(store: Store, within: Window) -> Failing:
         window=within,
         columns=columns,
         patterns={
-            name: max(count, whole_in(shown.get(name, {}), "calls"))
-            for name, count in _counted(store, within).items()
+            name: max(count, whole_in(shown.get(name, {}), "calls")) for name, count in _counted(store, within).items()
         },
         showing={name: whole_in(row, "sessions") for name, row in shown.items()},
         calls=sum(each.calls for each in columns),
@@ -233,14 +232,16 @@ def over_time(store: Store, patterns: Collection[str], within: Window) -> dict[s
 
 By = Literal["command", "tool", "file", "project", "model", "hour"]
 BY: tuple[By, ...] = get_args(By)
+FINDINGS = "Each kind of finding counts once a run of a check, so that one run may count several times."
+"""What the number of a file counts, in the words that stand beside every list of them."""
 _SUMS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s", "max:max_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailsBy:
     """Steps of one tool, project, model or hour of the day (UTC), and how many of them failed. A chain of commands
-    is one step of its main command, as in a project's facts. Of a file only the runs are known that showed a finding in
-    it, so it has no share. `duration_s` is time of the tools (`failures.waiting`)."""
+    is one step of its main command, as in a project's facts. Of a file `calls` and `failures` are findings
+    (`FINDINGS`), so it has no share. `duration_s` is time of the tools (`failures.waiting`)."""
 
     name: str
     calls: int
@@ -286,8 +287,8 @@ def _summed(store: Store, by: str, where: Where, since: float) -> list[Row]:
     asked: dict[str, Json | tuple[str, Json]] = {**where, "hour": (">=", int(since // HOUR_S))}
     asked["session"] = ("in", ["", *(row["session"] for row in ran)])
     found: dict[str, Row] = {}
-    for _, rows in groupby(store.find("facts", asked, order=("session",)).rows, key=lambda row: row["session"]):
-        for row in fact_days(rows, by):
+    for _, of_one in groupby(store.find("facts", asked, order=("session",)).rows, key=lambda row: row["session"]):
+        for row in fact_days(of_one, by):
             add_fact(found.setdefault(text_in(row, "name"), {"name": row["name"]}), row)
     return list(found.values())
 

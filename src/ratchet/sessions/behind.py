@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import call_name, is_shell
 from ratchet.failures.searching import mark, words_in
-from ratchet.lessons.exposure import project_name
+from ratchet.lessons.repositories import known_as
 from ratchet.records import Json, Outcome, Row, number_in, outcome_of, text_in
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ _SESSIONS = 100  # with a failure, the newest, that are read through; in older o
 def behind(
     store: Store, *, command: str = "", file: str = "", project: str = "", since: float | None = None, limit: int
 ) -> list[Outcome]:
-    """The failed steps that called this command or tool (`call_name`), and whose failure names this file (as
-    `fails_by` does), newest first: at most `limit`. `project` is a name.
+    """The failed steps that called this command or tool (`call_name`), and whose failure names this file (a path or
+    the end of one), newest first: at most `limit`. `project` is a name.
 
     All of the newest 100 sessions with a failure; of older ones those that the index has by these words, which it lacks
     where a long failure came first.
@@ -34,13 +35,14 @@ def behind(
         words = [mark("ok", "no"), *words_in(command), *words_in(file)]
         indexed: list[Json] = [row["id"] for row in store.having("steps", words, limit=limit)]
         rows = [*rows, *store.find("outcomes", {"id": ("in", indexed)}).rows]
+    named = lru_cache(maxsize=None)(lambda folder: known_as(store, folder))
     found = {
         text_in(row, "id"): row
         for row in rows
         if number_in(row, "started_at") >= (since or 0)
         and (not command or _called(row) == command)
         and (not file or _names(row, file))
-        and (not project or project_name(text_in(row, "project")) == project)
+        and (not project or named(text_in(row, "project")) == project)
         and text_in(row.get("failure"), "kind") not in EXCUSED
     }
     newest = sorted(found.values(), key=lambda row: (-number_in(row, "started_at"), text_in(row, "id")))
@@ -53,9 +55,11 @@ def _called(row: Row) -> str:
 
 
 def _names(row: Row, file: str) -> bool:
-    """Tell whether a command's failure names this very file, by its path in the project or by a whole one."""
-    said = text_in(row.get("failure"), "message")
-    if file not in said or not is_shell(text_in(row.get("step"), "tool")):
+    """Tell whether a command's failure names a file that ends so, or is it within the step's project."""
+    said, root = text_in(row.get("failure"), "message"), f"{text_in(row, 'project').rstrip('/')}/"
+    if not is_shell(text_in(row.get("step"), "tool")):
         return False
-    root = re.escape(text_in(row, "project").rstrip("/"))
-    return bool(re.search(rf"(?<![\w./-])(?:{root}/|\./)?{re.escape(file)}(?![\w/-])", said))
+    return any(
+        name in said and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w/-])", said)
+        for name in dict.fromkeys((file, file.removeprefix(root)))
+    )

@@ -162,7 +162,8 @@ class SessionBook:
     ) -> SearchFound:
         """Find what has all words of a text: steps, edits, what people said, patterns and lessons, at most `limit` of
         each. Of a whole pasted output `recalled` says what is known to fix it. `project` is a folder or a project's
-        name; `failed` leaves out refusals, `command` and `file` all but the failed runs that were counted for one.
+        name; `failed` leaves out refusals, `command` all but its failed runs, `file` all but its edits and failed runs
+        that named it.
         Without words, the steps that the filters leave. Raises UsageError where there is neither and for a kind that is
         none, NotFound for a name that is none."""
         if kind:

@@ -12,9 +12,11 @@ from ratchet.errors import UsageError
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.searching import mark, month_marks, words_in
+from ratchet.lessons.repositories import known_as
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
 from ratchet.sessions.behind import behind
 from ratchet.sessions.listing import title_of
+from ratchet.sessions.ways import edits_of
 
 if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
@@ -38,8 +40,9 @@ _MOST_MONTHS = 24  # in a stretch of time that the index narrows; a longer one i
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowed:
     """Filters of a search; each is a name as outcomes have it, `project` as `project_name` says it. `failed` leaves out
-    what somebody refused or cancelled, as counts of failures do, unless its `kind` is asked for. Of a `command` or a
-    `file` they are the failed runs that were counted for it (`sessions.behind`)."""
+    what somebody refused or cancelled, as counts of failures do, unless its `kind` is asked for. Of a `command` they
+    are the failed runs that were counted for it (`sessions.behind`); of a `file` (a path or its end) the failed runs
+    that named it and, unless `failed`, its edits."""
 
     agent: str = ""
     project: str = ""
@@ -163,15 +166,7 @@ def _is_alike(one: set[str], other: set[str]) -> bool:
 def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> tuple[list[_Found], int]:
     """The steps that fit, and how many do: of a filter alone the newest are enough."""
     if narrowed.command or narrowed.file:
-        counted = behind(
-            store,
-            command=narrowed.command,
-            file=narrowed.file,
-            project=narrowed.project,
-            since=narrowed.since,
-            limit=_NEWEST,
-        )
-        found = [each for each in (_step(one, words) for one in counted) if not each[1].lacks]
+        found = [each for each in (_step(one, words) for one in _about(store, narrowed)) if not each[1].lacks]
         return found, len(found)
     terms = [*words, *narrowed.marks]
     where = _time(narrowed)
@@ -185,6 +180,39 @@ def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -
     keys: Json = [text_in(row, "id") for row in fitting[: limit if words else _NEWEST]]
     shown = store.find("outcomes", {"id": ("in", keys)}, order=("-started_at",)).rows
     return [_step(outcome_of(row), words) for row in shown], len(fitting)
+
+
+def _about(store: Store, narrowed: Narrowed) -> list[Outcome]:
+    """The failed runs of a command or that name a file, and unless only failures are asked for the edits of that file:
+    the newest."""
+    found = behind(
+        store,
+        command=narrowed.command,
+        file=narrowed.file,
+        project=narrowed.project,
+        since=narrowed.since,
+        limit=_NEWEST,
+    )
+    if narrowed.file and not (narrowed.command or narrowed.failed):
+        found += [
+            each
+            for each in edits_of(store, narrowed.file)
+            if each.started_at >= (narrowed.since or 0)
+            and (not narrowed.project or known_as(store, each.project) == narrowed.project)
+        ]
+    fitting = [each for each in found if _fits(narrowed, each)]
+    return sorted(fitting, key=lambda each: (-each.started_at, each.id))[:_NEWEST]
+
+
+def _fits(narrowed: Narrowed, each: Outcome) -> bool:
+    kind = each.failure.kind if each.failure else ""
+    return (
+        narrowed.agent in ("", each.agent)
+        and narrowed.tool.lower() in ("", each.step.tool.lower() if each.step else "")
+        and narrowed.kind in ("", kind)
+        and narrowed.model in ("", each.model)
+        and (narrowed.until is None or each.started_at < narrowed.until)
+    )
 
 
 def _months(narrowed: Narrowed) -> list[str]:

@@ -90,7 +90,7 @@ def _way(tool: str, given: str, calls: Sequence[Outcome]) -> ToolWay:
 def replaced(store: Store, path: str, *, step: str = "", place: str = "") -> Replaced:
     """Find what a file held before the last session that edited it, or before one step. `place`, a path without links,
     says which file of that name is meant. Raises NotFound where no edit of it is known."""
-    edits = _edits(store, path, place)
+    edits = [each for each in reversed(edits_of(store, path, place)) if each.ok]
     if step:
         edits = [each for each in edits if each.id == step]
     if not edits:
@@ -114,8 +114,8 @@ def replaced(store: Store, path: str, *, step: str = "", place: str = "") -> Rep
     )
 
 
-def _edits(store: Store, path: str, place: str) -> list[Outcome]:
-    """The edits of a file that worked, oldest first."""
+def edits_of(store: Store, path: str, place: str = "") -> list[Outcome]:
+    """The edits of the files that end in this path, or of the one at `place`, newest first, those that failed, too."""
     wanted = path.rstrip("/")
     words = words_in(wanted)
     held = store.having("steps", words, limit=_LOOKED_AT) if words else ()
@@ -125,12 +125,11 @@ def _edits(store: Store, path: str, place: str) -> list[Outcome]:
         (
             each
             for each in found
-            if each.ok
-            and each.step is not None
+            if each.step is not None
             and each.step.head in _WRITES
             and (_is_at(each.step.target, place) if place else f"/{each.step.target}".endswith(f"/{wanted}"))
         ),
-        key=lambda each: (each.started_at, each.id),
+        key=lambda each: (-each.started_at, each.id),
     )
 
 

@@ -32,7 +32,7 @@ class SessionTools:
         tool: Annotated[str, Field(description="Only calls of this tool.")] = "",
         kind: Annotated[str, Field(description="Only failures of this kind.")] = "",
         command: Annotated[str, Field(description="Only failed runs of this command.")] = "",
-        file: Annotated[str, Field(description="Only failed commands that named this file.")] = "",
+        file: Annotated[str, Field(description="Only edits of this file, and failed commands that named it.")] = "",
         failed: Annotated[bool, Field(description="Only steps that failed.")] = False,
         limit: Annotated[int, Field(ge=1, le=50, description="How many of each kind at most.")] = 8,
     ) -> Annotated[CallToolResult, RootModel[SearchFoundShape]]:

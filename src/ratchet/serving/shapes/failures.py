@@ -113,17 +113,17 @@ class SplitShape(Shape):
 
 
 class FailsByShape(Shape):
-    """Steps of one tool, project, model or hour, runs of one command or with a finding in one file; how many failed."""
+    """Steps of one tool, project, model or hour, runs of one command, findings in one file; how many failed."""
 
     name: str = said("The command, tool, file, project, model, or hour of the day (UTC).", foreign="name")
     calls: int = said(
-        "Steps (a chain of commands is one, of its main command); of a file the runs that showed a finding in it."
+        "Steps (a chain of commands is one, of its main command); of a file the findings in it, each kind once a run."
     )
     runs: int = said("Of these, what was let happen: what share is counted of.")
     failures: int = said("Those that failed by the agent's own fault.")
     excused: int = said("Those that failed by no fault of theirs: refused, cancelled, after another failure.")
     share: float | None = said(
-        "The part of the runs that failed; null of a file, whose other runs nobody counts.",
+        "The part of the runs that failed; null of a file, whose runs nobody counts.",
         digits=4,
     )
     sessions: int = said("Sessions with one.")

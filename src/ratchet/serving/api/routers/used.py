@@ -39,7 +39,7 @@ def search(
     kind: str = "",
     model: str = "",
     command: Annotated[str, Query(description="Only failed runs of it, as /v1/patterns/by/command names it.")] = "",
-    file: Annotated[str, Query(description="Only failed commands that named this file.")] = "",
+    file: Annotated[str, Query(description="Only edits of this file, and failed commands that named it.")] = "",
     failed: Annotated[bool, Query(description="Only steps that failed.")] = False,
     since: Moment = None,
     until: Moment = None,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.kinds.table import KINDS
-from ratchet.lessons.failing import BY, By
+from ratchet.lessons.failing import BY, FINDINGS, By
 from ratchet.records import Decided, Outcome, text_in
 from ratchet.serving.api import looks
 from ratchet.serving.api.access import READS, WRITES
@@ -225,4 +225,5 @@ def fails(request: Request, held: Shared, by: By = "command", project: str = "")
         tabs=[(name, with_query(request, by=name)) for name in BY],
         projects=[each.name for each in looks.fails(held, "project", within)][:50],
         project=project,
+        findings=FINDINGS,
     )
