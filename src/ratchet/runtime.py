@@ -432,7 +432,9 @@ class Runtime(Foundation):
 
         report = self.report()
         within, found = window(self.store, span, now=time.time()), self.pattern_list(drained=False)
-        return look(self.store, within, patterns=found, effect=report.pooled, lines=report.lines)
+        return look(
+            self.store, within, patterns=found, effect=report.pooled, lines=report.lines, unmeasured=report.unmeasured
+        )
 
     def report(self) -> Report:
         """Tell whether lessons help, against their withheld control."""

@@ -526,3 +526,21 @@ def test_a_chart_has_a_round_scale_and_what_is_drawn_fits_it() -> None:
     assert money is not None
     assert money.scale == ("80", "60", "40", "20", "0")
     assert stacked([Drawn(label="day", parts={})], ["code"], "failures") is None
+
+
+def test_a_case_that_waits_is_told_alike_on_every_page(runtime: Runtime) -> None:
+    error = "fatal: The current branch topic has no upstream branch."
+    made = runtime.lessons.add(when=error, do="git push -u origin topic", scope="global", state="active")
+    runtime.record("a", error="disk is full")
+    client = browser(runtime)
+    pages = ("/", "/ui/report", f"/ui/lessons/{made.id}")
+    nobody = [client.get(each, headers=HTML).text for each in pages]
+    assert ["handed a lesson" in nobody[0], "handed a lesson" in nobody[1], "met it yet" in nobody[2]] == [True] * 3
+    runtime.recall(error, session="s1")
+    first, report, lesson = (browser(runtime).get(each, headers=HTML).text for each in pages)
+    for page in (first, report):
+        assert "1 whose session still runs" in page
+        assert "handed a lesson" not in page
+    told, withheld = runtime.lessons.told(made.id)
+    assert told + withheld == 1
+    assert f"shown in {told} case" in lesson

@@ -337,6 +337,12 @@ class AsyncLessonBook:
         """Tell whether a lesson helps, against its withheld control; None while nothing of it is settled."""
         return await asyncio.to_thread(lambda: self._held().effect(lesson_id))
 
+    async def told(self, lesson_id: str) -> tuple[int, int]:
+        """Count the cases in which an agent was told a lesson, and those in which it was withheld: of all sessions,
+        also those that still run.
+        """
+        return await asyncio.to_thread(lambda: self._held().told(lesson_id))
+
     async def add(
         self,
         *,

@@ -397,8 +397,8 @@ def doctor(checks: Sequence[Check]) -> None:
 def report(found: Report) -> None:
     out = console()
     out.print(Styled("Do the lessons help?", "bold"))
-    if not found.pooled.shown + found.pooled.withheld + found.waiting + found.not_attempted + found.held_back:
-        row(out, "Not known yet: no agent was handed a lesson.", "  ")
+    if not found.cases:
+        row(out, found.unmeasured, "  ")
         row(out, "next  ratchet install claude-code     hand them over; first with --dry-run", "  ")
         row(out, "      ratchet backtest                what they would have saved so far", "  ")
         return

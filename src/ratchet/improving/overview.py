@@ -65,6 +65,7 @@ class Overview:
     projects: tuple[FailsBy, ...]
     effect: Effect
     lines: tuple[str, ...]
+    unmeasured: str
     saved: Saved | None
     replayed: Backtest | None
 
@@ -87,9 +88,9 @@ def saved(store: Store, effect: Effect) -> Saved | None:
 
 
 def look(
-    store: Store, within: Window, *, patterns: PatternList, effect: Effect, lines: tuple[str, ...] = ()
+    store: Store, within: Window, *, patterns: PatternList, effect: Effect, lines: tuple[str, ...], unmeasured: str
 ) -> Overview:
-    """Everything on one page. `patterns` are all."""
+    """Everything on one page. `patterns` are all; `effect`, `lines` and `unmeasured` as the report has them."""
     totals = store.sum_by("activity", (), ("calls", "failures"))
     row: Row = totals[0] if totals else {}
     found = failing(store, within)
@@ -114,6 +115,7 @@ def look(
         projects=tuple(each for each in fails_by(store, "project", since=within.since) if each.failures)[:_WAITING],
         effect=effect,
         lines=lines,
+        unmeasured=unmeasured,
         saved=saved(store, effect),
         replayed=kept(store),
     )

@@ -39,6 +39,23 @@ class Report:
     """The least and the greatest share at which the cases here were left untold; None where none had a coin."""
 
     @property
+    def cases(self) -> int:
+        """Count the units that met a lesson, those that are not counted yet, too."""
+        return self.pooled.shown + self.pooled.withheld + self.waiting + self.held_back + self.not_attempted
+
+    @property
+    def unmeasured(self) -> str:
+        """Why nothing is measured, in a sentence; "" where something is."""
+        if not self.cases:
+            return "Not measured yet: no agent was handed a lesson."
+        if self.pooled.shown + self.pooled.withheld:
+            return ""
+        return (
+            f"Not measured yet. Cases where a coin fell for a lesson: {self.waiting} whose session still runs, "
+            f"{self.held_back} that came after one of those, {self.not_attempted} whose step never came up."
+        )
+
+    @property
     def control(self) -> str:
         """The shares left untold, now and of the cases here, in a sentence."""
         if not self.withheld_share:

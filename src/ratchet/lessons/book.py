@@ -139,6 +139,13 @@ class LessonBook:
         credit.settle(store, now=time.time())
         return lesson_effect(store, lesson_id)
 
+    def told(self, lesson_id: str) -> tuple[int, int]:
+        """Count the cases in which an agent was told a lesson, and those in which it was withheld: of all sessions,
+        also those that still run."""
+        from ratchet.lessons import credit
+
+        return credit.told(self._reading(), lesson_id)
+
     def add(
         self,
         *,

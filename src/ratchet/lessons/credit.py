@@ -346,6 +346,13 @@ def by_lesson(units: Iterable[Unit]) -> dict[str, dict[float, LessonCounts]]:
     return {lesson_id: tally(cells) for lesson_id, cells in found.items()}
 
 
+def told(store: Store, lesson_id: str) -> tuple[int, int]:
+    """Cases of one lesson that are told it, and from which it is withheld, settled or not."""
+    rows = store.sum_by("exposures", ("arm",), ("distinct:unit",), {**_LESSONS, "trial": lesson_id})
+    arms = {text_in(row, "arm"): whole_in(row, "distinct:unit") for row in rows}
+    return arms.pop("new", 0), sum(arms.values())
+
+
 def open_units(store: Store) -> int:
     """Units that still wait for their session's end."""
     return _distinct_units(store, {**_LESSONS, "settled": False})

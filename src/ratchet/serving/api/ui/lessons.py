@@ -111,6 +111,7 @@ def lesson(lesson_id: str, request: Request, runtime: Operations) -> Response:
         "lesson.html",
         held=held,
         effect=runtime.lessons.effect(held.id),
+        told=runtime.lessons.told(held.id),
         replay=of_lesson(held),
         sessions=_steps(runtime, held.evidence),
         edits=_edits(runtime, held.changes),

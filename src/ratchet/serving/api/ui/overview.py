@@ -58,7 +58,6 @@ def overview(request: Request, held: Shared) -> Response:
         trials=trials,
         proposals=len(runtime.proposals.list(state="open")),
         latest=runtime.sessions.list(limit=_LATEST).items,
-        measured=seen.effect.shown + seen.effect.withheld > 0,
     )
 
 
