@@ -235,7 +235,7 @@ def home_of(given: object, *, environ: Mapping[str, str] | None = None) -> Path:
         os.fspath(chosen) if isinstance(chosen, str | os.PathLike) else Path(environ.get("HOME") or "~", ".ratchet")
     )
     try:
-        return path.expanduser().absolute()  # what is started elsewhere (a sandbox, a hook) means the same one
+        return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  (what is started elsewhere, as a hook, has no `..`)
     except (RuntimeError, OSError):  # no user has this name, or none is known; the working directory was deleted
         return path
 
@@ -255,7 +255,17 @@ def _of_home(home: Path) -> dict[str, object]:
         _known(key, str(path))
     if "home" in values:
         raise UsageError(f"{path} sets home; set RATCHET_HOME or --home instead")
+    for key, value in values.items():
+        _need_good(path, key, value)
     return values
+
+
+def _need_good(path: Path, key: str, value: object) -> None:
+    """Raise UsageError, which names the file, for a value that its key does not take."""
+    try:
+        Config(home=path.parent, **{key: _converted(key, value)})  # type: ignore[arg-type]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def _shared(folder: Path, home: Path | None) -> dict[str, object]:
@@ -273,10 +283,10 @@ def _shared(folder: Path, home: Path | None) -> dict[str, object]:
     for key in SHARED_KEYS:
         if key in values:
             try:
-                Config(home=folder, **{key: _converted(key, values[key])})  # type: ignore[arg-type]
+                _need_good(path, key, values[key])
                 kept[key] = values[key]
             except UsageError as error:
-                _warn_of(f"{path}: {error}")
+                _warn_of(str(error))
     return kept
 
 

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
     event, home = "", ""
     _recorded[:] = [BY_HAND not in arguments]
     try:
-        event, home, named = _told(arguments)
+        event, home, named = told(arguments)
         _end_in_time(event, home)
         client = _client(named)
         role = client.events.get(event)
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> None:
         _no_limit()
 
 
-def _told(arguments: Sequence[str]) -> tuple[str, str, str]:
+def told(arguments: Sequence[str]) -> tuple[str, str, str]:
     """(event, home, client): the home given, else RATCHET_HOME, else ~/.ratchet; the client given, else Claude Code."""
     words = [each for each in arguments if each != BY_HAND]
     given = {"--home": "", "--client": ""}

@@ -113,6 +113,23 @@ def test_what_begins_something_makes_the_home_that_is_named(tmp_path: Path) -> N
     assert "make clean" in ran(tmp_path / "new", "lessons", "list")[0]
 
 
+@pytest.mark.parametrize("words", ["install claude-code --dry-run", "uninstall claude-code", "doctor", "hook X"])
+def test_a_mistyped_home_is_told_and_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / "mistyped"
+    told = CliRunner().invoke(cli, ["--home", str(home), *words.split()]).output
+    assert f"{home} does not exist yet" in told or f"there is no home at {home}" in told
+    assert f"ratchet --home {home} learn" in told
+    assert not home.exists()
+
+
+def test_a_file_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for words in ("learn", "patterns", "serve"):
+        assert f"{tmp_path / 'file'} is a file and no home" in str(ran(tmp_path / "file", words)[1])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.cli.doctor import Check, examine
-from ratchet.config import FILE_NAME, KEYS, SHARED_KEYS, Config, load, unknown_environment
+from ratchet.config import FILE_NAME, KEYS, SHARED_KEYS, Config, home_of, load, unknown_environment
 from ratchet.errors import UsageError
 from ratchet.runtime import Runtime
 
@@ -142,3 +142,14 @@ def test_a_home_that_the_environment_names_is_never_foreign(tmp_path: Path) -> N
     home = write(tmp_path / ".ratchet", 'proposers = "mine:go"\n')
     for environ in ({"HOME": str(tmp_path)}, {"RATCHET_HOME": str(home)}):
         assert load(environ=environ, cwd=tmp_path, home=home, foreign_home=True).proposers == "mine:go"
+
+
+@pytest.mark.parametrize("value", ["'x'", "2.0"])
+def test_a_value_that_cannot_be_is_told_with_its_file(tmp_path: Path, value: str) -> None:
+    (tmp_path / FILE_NAME).write_text(f"withheld_share = {value}\n")
+    with pytest.raises(UsageError, match=f"{tmp_path / FILE_NAME}: withheld_share"):
+        load(home=tmp_path, environ={})
+
+
+def test_a_home_has_no_steps_back_in_its_name(tmp_path: Path) -> None:
+    assert home_of(tmp_path / "work" / ".." / "home", environ={}) == tmp_path / "home"

@@ -15,7 +15,7 @@ import click
 from ratchet import __version__
 from ratchet.cli.commands import SECTIONS
 from ratchet.cli.folders import PATH
-from ratchet.errors import BackendError, RatchetError
+from ratchet.errors import BackendError, RatchetError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -149,16 +149,27 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def opened(*, begins: bool = False) -> Runtime:
     """The runtime of this call, closed when the command ends. Only a command that begins something makes a home where
-    none is at the place that is named, or needs none. Raises NotFound for any other: no home comes from a typo."""
+    none is at the place that is named, or needs none. Raises NotFound for any other: no home comes from a typo;
+    UsageError for a file."""
     from ratchet.runtime import Runtime
 
     ctx = click.get_current_context()
     home = ctx.find_root().obj
     runtime = Runtime.open(home=home)
     ctx.call_on_close(runtime.close)
+    if runtime.home.exists() and not runtime.home.is_dir():
+        raise UsageError(f"{runtime.home} is a file and no home: name a folder with --home, or in RATCHET_HOME")
     if home is not None and not begins:
         runtime.need()
     return runtime
+
+
+def say_if_new(runtime: Runtime) -> None:
+    """Say on standard error that the home which was named is not there yet: one of a typo knows nothing, and whoever
+    serves it or is told by it would not notice."""
+    if click.get_current_context().find_root().obj is not None and not (runtime.exists or runtime.home.is_dir()):
+        new = f"there is no home at {runtime.home} yet, so it begins empty; next: ratchet --home {runtime.home} learn"
+        click.echo(f"ratchet: {new}", err=True)
 
 
 def run() -> None:

@@ -11,7 +11,7 @@ import click
 
 from ratchet import registry
 from ratchet.cli import shapes, show
-from ratchet.cli.app import home_option, json_option, opened
+from ratchet.cli.app import home_option, json_option, opened, say_if_new
 from ratchet.errors import NotFound, UsageError
 from ratchet.integrations import install as installing
 from ratchet.integrations import plugin
@@ -106,6 +106,7 @@ def install(
         raise UsageError("a plugin is for claude-code alone: leave --all or --plugin out")
     agents = installing.found_here(os.environ) if every else [agent]
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(begins=True)
+    say_if_new(runtime)
 
     def change(*, dry_run: bool) -> list[Installed]:
         if folder is not None:
@@ -153,6 +154,7 @@ def uninstall(
     """
     _one_or_all(agent, every=every)
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(begins=True)
+    say_if_new(runtime)
 
     def change(*, dry_run: bool) -> list[Installed]:
         if every:
@@ -175,8 +177,13 @@ def hook(event: tuple[str, ...]) -> None:
     Reads EVENT (PostToolUseFailure, SessionStart, ...) as Claude Code's JSON from standard input. On any fault it says
     nothing and ends with 0. In a terminal, or with --by-hand, it answers and records nothing.
     """
-    from ratchet.hookpath import BY_HAND, main
+    from ratchet.hookpath import BY_HAND, main, told
 
     home = click.get_current_context().find_root().obj
     by_hand = [BY_HAND] if sys.stderr.isatty() else []  # where it is installed, its errors go nowhere
-    main([*event, *by_hand, *(["--home", str(home)] if home else [])])
+    words = [*event, *by_hand, *(["--home", str(home)] if home else [])]
+    _, place, _ = told(words)
+    if "--home" in words and not Path(place).is_dir():  # none comes from a typo
+        click.echo(f"ratchet: there is no home at {place}; next: ratchet --home {place} learn", err=True)
+        return
+    main(words)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import get_args
 
 from ratchet import registry
-from ratchet.config import FILE_NAME, Config, unknown_environment
+from ratchet.config import FILE_NAME, Config, home_of, unknown_environment
 from ratchet.errors import RatchetError, Refused, UsageError
 from ratchet.gate.deadline import raised
 from ratchet.healing.models import choice as modelchoice
@@ -97,7 +97,8 @@ def _settings(config: Config, environ: Mapping[str, str]) -> Check:
 
 def _home(home: Path) -> Check:
     if not home.exists():
-        return _good(f"{home} does not exist yet", "`ratchet learn` makes it")
+        named = "" if home == home_of(None) else f"--home {home} "
+        return _good(f"{home} does not exist yet", f"`ratchet {named}learn` makes it")
     if not os.access(home, os.W_OK | os.X_OK):
         return _bad(f"{home} cannot be written", "change its owner or mode, or set RATCHET_HOME")
     open_to = stat.S_IMODE(home.stat().st_mode) & 0o077

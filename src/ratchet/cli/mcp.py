@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli.app import home_option, opened
+from ratchet.cli.app import home_option, opened, say_if_new
 from ratchet.errors import Refused
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def mcp(with_evidence: bool) -> None:
     except ImportError as error:
         raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
     runtime = opened(begins=True)
+    say_if_new(runtime)
     told = _ending_on_signals(_mend_input())
     create(runtime, lambda: _place(runtime, with_evidence)).run("stdio")
     if told.is_set():

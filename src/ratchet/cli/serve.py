@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import Commands, home_option, json_option, opened
+from ratchet.cli.app import Commands, home_option, json_option, opened, say_if_new
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
 from ratchet.runtime import Runtime
@@ -59,6 +59,7 @@ def serve(
     except ImportError as error:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
     runtime = opened(begins=True)
+    say_if_new(runtime)
     serving = Serving(
         host=host,
         token=_given(token),
