@@ -180,6 +180,14 @@ def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:
     assert "nothing new" in shell.run("learn", str(HISTORY)).stdout
 
 
+def test_patterns_of_one_kind_of_spread_follow_the_cost_that_is_shown(taught: Shell) -> None:
+    told = taught.run("patterns", "--limit", "100").stdout
+    assert "Cost, which orders them with the sessions" in told
+    shown = [float(each.replace(",", "")) for each in re.findall(r", cost ([\d,]+)  p", told)]
+    listed = json.loads(taught.run("patterns", "--json").stdout)
+    assert shown == [pytest.approx(each["impact"], abs=0.5) for each in listed if each["triage"]["state"] == "open"]
+
+
 def test_what_was_quarantined_never_looks_like_advice(taught: Shell) -> None:
     lines = taught.run("patterns").stdout.splitlines()
     assert all(line.startswith("  no advice: ") for line in lines if "--no-verify" in line)

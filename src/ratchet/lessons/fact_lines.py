@@ -12,7 +12,6 @@ SESSIONS = 3
 """Sessions that make a fact of something seen in them: fewer may be one person's mood."""
 AGAIN_SESSIONS = 2
 _SHARE_CALLS = 5  # runs below which a share says nothing
-_LEAST_SHARE = 0.05  # of calls that fail: a tool that nearly always works is not what fails
 _NAME_CHARS = 70  # of a finding in a sentence
 
 
@@ -32,14 +31,10 @@ def lines(found: ProjectFacts, *, limit: int = 8, acting: bool = False) -> list[
 
 
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
-    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found) and _often(each)][:5]
+    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found)][:5]
     if most:
         named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.runs:,} runs" for each in most)
         yield f"fails most: {named}"
-
-
-def _often(each: CallCounts) -> bool:
-    return each.failures >= _LEAST_SHARE * each.runs
 
 
 def _again(each: CallCounts, found: ProjectFacts) -> bool:

@@ -30,7 +30,7 @@ _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
 """What is not summed up under its own name -> the sums that tell it, and their column that does."""
 _HOUR_S, _DAY_S = 3_600, 86_400.0
 NAMELESS: Mapping[CostBy, str] = {
-    "model": "no model named: turns that failed before one answered",
+    "model": "steps that name no model, such as turns that failed before one answered",
     "project": "outside any folder",
     "agent": "no agent named",
     "tool": "answers that called no tool",

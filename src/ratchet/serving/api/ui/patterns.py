@@ -38,6 +38,7 @@ _ORDERS: dict[str, Callable[[PatternRow], float | str]] = {
     "count": lambda each: each.times,
     "sessions": lambda each: each.sums.sessions,
     "cost": lambda each: each.sums.wasted_s,
+    "impact": lambda each: each.impact,
     "last": lambda each: each.sums.last_seen,
     "first": lambda each: each.sums.first_seen,
     "message": lambda each: each.template.lower(),
