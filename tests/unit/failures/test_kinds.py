@@ -386,3 +386,20 @@ def test_texts_of_one_cause_have_one_gist() -> None:
 
 def test_a_name_of_errno_is_said_in_the_words_that_the_system_has_for_it() -> None:
     assert errnos_said("npm ERR! code ENOSPC, ERROR EVERY") == {"ENOSPC": os.strerror(errno.ENOSPC)}
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "\treturn nil\n}",
+        '\tif err := run(); err != nil {\n\t\treturn fmt.Errorf("failed to start: %w", err)\n\t}\n' * 3,
+        '\tif no || os.Getenv("OPTOUT") != "" {\n\t\tf := false\n\t}\n' * 4,
+        "Traceback (most recent call last):\nValueError: bad\n" + "=== 3 failed, 1 passed in 0.2s ===\n",
+    ],
+)
+def test_the_kind_of_a_tools_own_error_does_not_depend_on_the_code_that_it_quotes(quoted: str) -> None:
+    own = (
+        "Found 2 matches of the string to replace, but replace_all is false. To replace all occurrences, set "
+        "replace_all to true. To replace only one occurrence, please provide more context."
+    )
+    assert kind_of(f"{own}\nString: {quoted}", tool="Edit") == kind_of(own, tool="Edit") == "tool_arguments"

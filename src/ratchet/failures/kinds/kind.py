@@ -105,6 +105,7 @@ def decided(
     """The kind of a failure as `kind_of` tells it, and the rule that decided it, in words."""
     if "[redacted:" in text:  # what stood there says nothing about the failure
         text = re.sub(r"\[redacted:[^\]\n]{1,40}\]", "[redacted]", text)
+    text = own_words(text, tool)
     if tests_failed(text):
         return "test_failure", "a test runner's report"
     head = text[:_HEAD]
@@ -114,8 +115,6 @@ def decided(
         lines, chosen = carried(text, _LIMIT)
         if chosen or len(text) > LONG:
             text = lines
-    if tool and not programs.is_shell(tool):
-        text = _without_payload(text)
     return _kind_said(text, exception, status, exit_code, code, tool)
 
 
@@ -165,8 +164,11 @@ def _kind_said(
     return kind, rule
 
 
-def _without_payload(text: str) -> str:
-    """A tool's error without what it was given, which may quote any error: its first line, where it says enough."""
+def own_words(text: str, tool: str) -> str:
+    """The error of a tool that is no shell without what it was given, which may quote any error: its first line, where
+    that says enough. Any other text as it is."""
+    if not tool or programs.is_shell(tool):
+        return text
     first, below, _ = text.lstrip().partition("\n")
     return first if below and met_by(gist_of(words_of(first)))[0] else text
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ratchet.failures.excerpt import LONG, SHORT, deciding
 from ratchet.failures.health import EXCUSED
-from ratchet.failures.kinds.kind import kind_of
+from ratchet.failures.kinds.kind import kind_of, own_words
 from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.patterns.health import Ran, drop_recent, keep_recent
 from ratchet.failures.patterns.merging import assign
@@ -123,7 +123,8 @@ def _silent(row: Row, failure: Row, kind: str, classes: tuple[str, ...]) -> Row:
 def _read(
     message: str, kind: str, classes: tuple[str, ...], code: str, status: int | None, exit_code: int | None, tool: str
 ) -> tuple[str, str, str]:
-    said = deciding(message, LONG if exit_code else SHORT)
+    whole = own_words(message, tool) == message  # else lines may be chosen of what it only quotes
+    said = deciding(message, LONG if exit_code else SHORT) if whole else ""
     known = (said or message, not said, kind, classes, code, status, exit_code, tool)
     found = _memo.get(known)
     if found is None:
