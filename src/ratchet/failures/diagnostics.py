@@ -251,7 +251,7 @@ def _found(
 ) -> Diagnostic | None:
     """The finding that a matching line makes; None where the line is none after all."""
     groups = match.groupdict()
-    message = (groups.get("msg") or "").strip()
+    message = _closed(groups.get("msg") or "")
     path, line = groups.get("path") or "", int(groups.get("line") or 0)
     code = groups.get("code") or ""
     if form.completes:
@@ -280,6 +280,14 @@ def _found(
     source = source or _quoted(lines, at)
     key = _key(form, groups, message, path, lines[at + 1 : at + 8])
     return Diagnostic(key, message[:_MESSAGE_CHARS], path, line, source[:_MESSAGE_CHARS], form.tool)
+
+
+def _closed(message: str) -> str:
+    """The sentence without brackets at its end that it does not open: they end what another line began."""
+    message = message.strip()
+    while message[-1:] == ")" and message.count(")") > message.count("("):
+        message = message[:-1].rstrip()
+    return message
 
 
 def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:

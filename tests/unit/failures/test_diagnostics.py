@@ -100,3 +100,11 @@ def test_what_names_no_rule_is_quoted_as_nothing() -> None:
     for said in ("mend the build (please)", "the Tests fail  often", "see [1]", "", "exit code 1"):
         assert not [key for key in bare_keys_of(said) if key.partition(":")[0] not in ("please", "eslint")], said
     assert bare_keys_of("\n".join(["x is unused (unused)"] * 99)) == [], "a whole output names its places itself"
+
+
+def test_a_bracket_that_another_line_opened_is_no_part_of_a_finding() -> None:
+    output = """cmd/store/committed.go:37:10: undefined: errors (typecheck)
+cmd/session.go:25:2: could not import shop/store (-: # shop/store
+cmd/store/committed.go:37:10: undefined: errors) (typecheck)
+"""
+    assert [each.key for each in diagnostics(output) if "undefined" in each.key] == ["c:undefined: errors"]
