@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from ratchet.cli import show, show_backtest
 from ratchet.cli.app import cli
 from ratchet.errors import RatchetError
 from ratchet.failures.patterns.ingest import ingest
@@ -82,6 +84,34 @@ def test_what_failed_is_told_in_words(key: str, said: str) -> None:
         lesson="l", session="s", outcome="o", at=0.0, step="go test", key=key, text="do", verdict="right", turns=1
     )
     assert failed_of(offer) == said
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        (3, 1, "3 right, 1 wrong in all, so it stays"),
+        (1, 2, "1 right, 2 wrong in all: ratchet lessons retire l1 --reason WHY"),
+    ],
+)
+def test_only_a_lesson_that_is_wrong_more_often_than_right_is_to_be_retired(
+    right: int, wrong: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = BacktestOffer(
+        lesson="l1", session="s", outcome="o", at=0.0, step="go test", key="e:no", text="do", verdict="wrong", turns=0
+    )
+    show_backtest.offers(show.console(), "Worst", [replace(told, right=right, wrong=wrong)])
+    assert said in capsys.readouterr().out
+
+
+def test_a_lesson_shows_the_steps_that_it_rests_on_as_they_ran(home: Path) -> None:
+    with Runtime.open(home=home) as runtime:
+        taught(runtime)
+        (lesson,) = [each for each in runtime.lessons.list() if each.state == "active"]
+        steps = [runtime.sessions.outcome(each) for each in lesson.evidence]
+    shown = ratchet("--home", str(home), "lessons", "show", lesson.id)
+    for each in steps:
+        assert each.step is not None
+        assert f"{'worked' if each.ok else 'failed'}  {each.step.input}" in shown
 
 
 def test_what_cannot_be_done_is_said(home: Path, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_a_lesson_that_changes_is_told_to_hooks_and_a_home_of_its_own_forgets_th
     before = told()
     assert before
     gone = min(before)
-    machine.run("lessons", "retire", gone)
+    machine.run("lessons", "retire", gone, "--reason", "moved")
     assert told() == before - {gone}
     assert not copy.with_name("lessons.db-wal").exists()
     machine.run("health", RATCHET_DATABASE_URL="")

@@ -157,7 +157,7 @@ def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, as_json: bool)
 
 @lessons.command("retire")
 @click.argument("lesson_ids", nargs=-1, required=True)
-@click.option("--reason", default="", help="Why; kept with the lesson.")
+@click.option("--reason", required=True, help="Why; kept with the lesson.")
 @home_option
 @json_option
 def retire(lesson_ids: tuple[str, ...], reason: str, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli.terminal import Console, Styled
+from ratchet.failures import programs
 from ratchet.lessons.hunk_lines import at_a_word, cut
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _GROUP_STYLES = {
     "code": "red",
     "run": "cyan",
 }
+_STEP_CHARS = 160  # of a step that a lesson rests on; `sessions show` has it whole
 _SESSION_CHARS = 36  # of a session's name: a whole UUID
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
 
@@ -211,7 +213,11 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
     for outcome in sorted(evidence, key=lambda seen: seen.started_at):
         sessions.setdefault(outcome.session, []).append(outcome)
     for session, steps in sessions.items():
-        row(out, plain(_seen(session, steps), 200), "            ")
+        day = time.strftime("%Y-%m-%d", time.gmtime(steps[0].started_at))
+        row(out, plain(f"{day}  session {session[:_SESSION_CHARS]}"), "            ")
+        for end, ok in (("failed  ", False), ("worked  ", True)):
+            for ran in dict.fromkeys(_ran(step) for step in steps if step.ok == ok):
+                row(out, plain(ran, _STEP_CHARS), f"              {end}")
     more = each.worked - len(sessions)
     if sessions and more > 0:
         row(out, f"and {number(more, 'earlier session')}", "            ")
@@ -219,17 +225,12 @@ def lesson(each: Lesson, evidence: Sequence[Outcome] = ()) -> None:
         advice(out, change, Styled(f"  {'edit':<10}", "bold"), whole=True)
 
 
-def _seen(session: str, steps: Sequence[Outcome]) -> str:
-    """Say when a session met a lesson's failure, and with which steps it failed and worked."""
-    day = time.strftime("%Y-%m-%d", time.gmtime(steps[0].started_at))
-    ends = (("failed", [each for each in steps if not each.ok]), ("worked", [each for each in steps if each.ok]))
-    told = [f"{end}: {', '.join(dict.fromkeys(map(_named, some)))}" for end, some in ends if some]
-    return f"{day}  session {session[:_SESSION_CHARS]}  {'; '.join(told)}"
-
-
-def _named(outcome: Outcome) -> str:
+def _ran(outcome: Outcome) -> str:
+    """The step as it ran: what differs between the one that failed and the one that worked is seldom its name."""
     step = outcome.step
-    return (step.head or step.tool) if step is not None else outcome.task or outcome.agent
+    if step is None:
+        return outcome.task or outcome.agent
+    return step.input if step.input and programs.is_shell(step.tool) else f"{step.tool} {step.input}"
 
 
 def said_where(sessions: Sequence[str], step: str, people: int = 1) -> str:

@@ -28,8 +28,8 @@ def backtest(found: Backtest, *, since: str = "") -> None:
         return
     for name, value in figures(found):
         show.row(out, value, f"  {name:<36}")
-    for title, offers in titles(found):
-        _offers(out, title, offers)
+    for title, shown in titles(found):
+        offers(out, title, shown)
     out.print(Styled("\nHad a lesson been trusted later", "bold"))
     for each in found.trusted_after:
         show.row(out, told(each), f"  after it worked in {each.sessions} sessions  ")
@@ -38,14 +38,17 @@ def backtest(found: Backtest, *, since: str = "") -> None:
         show.row(out, assumed, "  ")
 
 
-def _offers(out: Console, title: str, offers: Sequence[BacktestOffer]) -> None:
-    if not offers:
+def offers(out: Console, title: str, found: Sequence[BacktestOffer]) -> None:
+    """Show some offers, and of a wrong one whether its lesson is better retired."""
+    if not found:
         return
     out.print(Styled(f"\n{title}", "bold"))
-    for each in offers:
+    for each in found:
         day = time.strftime("%Y-%m-%d", time.gmtime(each.at))
         show.row(out, show.plain(f"{day} {each.step}", 160), "  ")
         show.row(out, show.plain(f"failed of {failed_of(each)} (session {each.session})", 200), "     ")
         show.advice(out, each.text, Styled("  -> "))
         if each.lesson and each.verdict == "wrong":
-            show.row(out, f"ratchet lessons retire {each.lesson}", "     ")
+            often = f"{each.right:,} right, {each.wrong:,} wrong in all"
+            retire = f": ratchet lessons retire {each.lesson} --reason WHY" if each.is_bad else ", so it stays"
+            show.row(out, f"{often}{retire}", "     ")

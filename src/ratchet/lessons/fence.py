@@ -297,7 +297,8 @@ def _provenance(lesson: Row) -> str:
         habit, wrote = LessonStanding(lesson).is_habit, _count(lesson, "wrote")
         verb = "a habit here, in" if habit else "worked in"
         counts = f"{verb} {worked} of {tried} session{'s' if tried > 1 else ''}"
-        counts += f"; {wrote} with other edits" if habit and wrote > worked else ""
+        if habit and wrote > worked:
+            counts = f"{verb} {wrote} sessions, in {worked} of them after this finding"
         counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"
     return f"{counts}; source: {source}; lesson {_plain(_string(lesson, 'id'), 60)}"

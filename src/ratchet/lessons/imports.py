@@ -51,7 +51,7 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
         "told": [],
         "kind": "resource_missing",
         "when_text": "a path is not there, in a project whose files are known",
-        "text": f"The files that it may be are named, of {count} in {len(folders)} folders that sessions opened here.",
+        "text": f"Names the file that is meant: {count} files in {len(folders)} folders are known.",
         "provenance": "counted in the calls of sessions",
         "seen_at": seen_at,
     }

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
+from ratchet.lessons.mining.remedy import IN_A_HOME
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.standing import LessonStanding, place, unsaid
 from ratchet.records import Json, Lesson, Row, record_of, text_in
@@ -44,7 +45,6 @@ def without_evidence(lesson: Lesson) -> Lesson:
 
 
 _TEXTS = ("text", "when_text", "met", "example", "failed", "tried_in_vain")
-_HOME = re.compile(r"(?<![\w./~-])/(?:Users|home)/[^/\s\"'`]+(?=/)")
 
 
 def in_any_clone(row: Row) -> Row:
@@ -58,7 +58,7 @@ def in_any_clone(row: Row) -> Row:
 
     def read(value: Json) -> Json:
         if isinstance(value, str):
-            return _HOME.sub("~", own.sub(".", value)) if "/" in value else value
+            return IN_A_HOME.sub("~", own.sub(".", value)) if "/" in value else value
         if isinstance(value, list):
             return [read(each) for each in value]
         return {name: read(each) for name, each in value.items()} if isinstance(value, dict) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
+from ratchet.lessons.mining.hunks import Hunk, features
 from ratchet.lessons.mining.mining import resolutions
 from support.sessions import call, session, shell
 
@@ -36,7 +37,7 @@ def raised(error: str, code: str) -> str:
         ("ssl.SSLError: no certificate; use ssl.unchecked()", "c = ssl.create()", "c = ssl.unchecked()"),
         ("PermissionError: [Errno 1] not permitted", "os.chmod(p, 0o600)", "os.chmod(p, 0o777)"),
         ("ValueError: invalid literal for int()", "x = int(s)", "x = eval(s)"),
-        ("AssertionError: assert 3 == 4", "assert total() == 4", "assert total() == 3"),
+        ("AssertionError: assert 3 == 4", "assert total() == 4", "assert total() == sum(items)"),
         ("NameError: name 'itms' is not defined", "get(itms)", "get(items, verify=False)"),
     ],
 )
@@ -55,3 +56,8 @@ def test_another_name_for_the_one_that_an_error_misses_needs_nobody() -> None:
 def test_an_edit_that_a_checker_judged_needs_nobody() -> None:
     finding = "tests/test_cart.py:5:3: S113 Call without a timeout"
     assert learnt("ruff check", finding, "get(u)", "get(u, timeout=9)").state == "active"
+
+
+@pytest.mark.parametrize(("old", "new"), [("if got != 13 {", "if got != 15 {"), ("sleep(2)", "sleep(30)")])
+def test_another_number_in_a_numbers_place_is_of_that_place_alone(old: str, new: str) -> None:
+    assert features(Hunk("total_test.go", 5, (old,), (new,)), "TotalCommitted = 15, want 13") == frozenset()

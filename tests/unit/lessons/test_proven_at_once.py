@@ -307,7 +307,7 @@ def test_a_tool_that_does_not_start_is_no_missing_file_and_the_shell_looks_in_it
         shell("ls lib/payments"),
     ]
     (lesson,) = learnt(store, found)
-    said = "Where a tool cannot start its own program, as `Glob`, look by `Bash` instead, as with `ls`."
+    said = "Where a tool cannot start its own program, as `Glob`, look by `Bash` instead."
     assert lesson.text == said
     assert learnt(store, found, looked) == [each for each in listed(store) if each.id == lesson.id]
     assert recall(store, "File does not exist.", states=("active",)).abstained

@@ -94,7 +94,7 @@ def row(name: str, **more: Json) -> Row:
     }
 
 
-def test_what_several_sessions_mended_stands_first_then_habits_then_what_one_showed() -> None:
+def test_what_several_sessions_mended_stands_first_then_what_one_showed_then_habits() -> None:
     linter: dict[str, Json] = {"rule": "edit", "keys": ["wrapcheck"], "told": [["add fmt.Errorf"]]}
     rows = [
         row("habit", rule="edit", keys=["nilerr"], told=[["suppress nolint:nilerr"]], worked=9, tried=9),
@@ -111,7 +111,7 @@ def test_what_several_sessions_mended_stands_first_then_habits_then_what_one_sho
     ordered = [each.id for each in sorted(map(lesson_of, rows), key=lessons.by_merit)]
     assert ordered == [
         *("form", "seen to fail", "a person's", "explained", "minority"),
-        *("habit", "seen once", "renames", "unproven flag", "restates"),
+        *("seen once", "habit", "renames", "unproven flag", "restates"),
     ]
 
 
@@ -158,12 +158,15 @@ def test_a_habit_counts_the_session_that_wrote_it_along(store: Store) -> None:
     along = "return nil //nolint:nilerr // the file may be gone"
     written = [call("Edit", {"file_path": "/w/shop/other.go", "old_string": "return err", "new_string": along})]
     (found,) = learn(store, silenced(1), silenced(2), written)
-    assert (found.state, found.proof) == ("active", "a habit here, in both sessions; 3 with other edits")
+    assert (found.state, found.proof) == ("active", "a habit here, in 3 sessions, in 2 of them after this finding")
     assert (found.tried, found.worked) == (2, 2), "what was written along is no proof that it ended this finding"
-    assert "`//nolint:nilerr` (2 of 2 fixes, 2 sessions; 3 with other edits)" in found.text
+    assert "`//nolint:nilerr` (2 of 2 fixes, in 3 sessions, in 2 of them after this finding)" in found.text
     held = store.get("lessons", found.id)
     assert held is not None
-    assert "[a habit here, in 2 of 2 sessions; 3 with other edits;" in fence.digest([held], 4000)[0]
+    assert "+ return nil //nolint:nilerr // <the reason, at this place>" in found.text, (
+        "another place's is none to copy"
+    )
+    assert "[a habit here, in 3 sessions, in 2 of them after this finding;" in fence.digest([held], 4000)[0]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def test_each_edit_says_which_of_two_remedies_it_shows(store: Store) -> None:
     assert held is not None
     shown = [each.split("\n")[0].partition(": ")[2] for each in changes_of(store, held)]
     assert (
-        shown == ["check the error"] * 2 + ["`//nolint:errcheck` with the reason behind it (this project's way)"] * 3
+        shown == ["check the error"] * 2 + ["`//nolint:errcheck` with the reason beside it (this project's way)"] * 3
     ), "the newest five, those of the first remedy first"
 
 

@@ -47,7 +47,9 @@ def test_of_two_fixes_the_one_that_is_used_more_often_is_told_as_that() -> None:
     silenced = ("suppress nolint:errcheck", ["open()"], ["open() //nolint:errcheck // a try"])
     text = told(*[checked] * 2, *[silenced] * 3, key="errcheck")
     assert text.startswith("Check the error (2 of 5 fixes, 2 sessions), for example:\n")
-    assert text.splitlines()[-1].startswith("Where it is meant so, this project silences it, with the reason beside")
+    assert text.splitlines()[-1].startswith(
+        "More often it was meant so: this project silences it, with the reason beside"
+    )
     assert text.endswith("(3 of 5 fixes, 3 sessions).")
 
 

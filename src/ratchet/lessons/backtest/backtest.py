@@ -30,7 +30,7 @@ ASSUMED = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestOffer:
     """One offer of a lesson, in the session and at the failing step that would have been handed it. `turns` counts the
-    failing calls whose finding it ends."""
+    failing calls whose finding it ends; `right` and `wrong` how the lesson did in all sessions of the replay."""
 
     lesson: str
     session: str
@@ -41,6 +41,13 @@ class BacktestOffer:
     text: str
     verdict: str
     turns: int
+    right: int = 0
+    wrong: int = 0
+
+    @property
+    def is_bad(self) -> bool:
+        """Tell whether the lesson was wrong more often than right: then it is better retired."""
+        return self.wrong > self.right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +134,8 @@ def _summed(
         repeats_wrong=repeats["wrong"],
         saved=saved,
         saved_before=saved_before,
-        best=_shown(store, [offer for offer in offers if offer.verdict == "right"]),
-        worst=_shown(store, [offer for offer in offers if offer.verdict == "wrong"]),
+        best=_shown(store, offers, "right"),
+        worst=_shown(store, offers, "wrong"),
         trusted_after=tuple(_trusted(offers, sessions) for sessions in _EVIDENCE_ASKED),
     )
     return found, _by_lesson(offers)
@@ -181,8 +188,11 @@ def _turns(offer: ReplayedOffer) -> int:
     return 1 + len(offer.again) if offer.verdict == "right" else 0
 
 
-def _shown(store: Store, offers: Sequence[ReplayedOffer]) -> tuple[BacktestOffer, ...]:
-    """The offers that weigh most, one a lesson: by what they save, by how often it was offered, then the newest."""
+def _shown(store: Store, every: Sequence[ReplayedOffer], verdict: str) -> tuple[BacktestOffer, ...]:
+    """The offers of a verdict that weigh most, one a lesson: by what they save, by how often it was offered, then the
+    newest."""
+    ended = Counter((offer.lesson_id, offer.verdict) for offer in every)
+    offers = [offer for offer in every if offer.verdict == verdict]
     often = Counter(offer.lesson_id for offer in offers)
     weighed = sorted(
         offers, key=lambda each: (-_turns(each), -often[each.lesson_id], -each.at, each.session, each.lesson_id)
@@ -201,6 +211,8 @@ def _shown(store: Store, offers: Sequence[ReplayedOffer]) -> tuple[BacktestOffer
             text=offer.text,
             verdict=offer.verdict,
             turns=_turns(offer),
+            right=ended[offer.lesson_id, "right"],
+            wrong=ended[offer.lesson_id, "wrong"],
         )
         for offer in list(first.values())[:SHOWN]
     )

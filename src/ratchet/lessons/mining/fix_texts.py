@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.lessons.hunk_lines import cut
 from ratchet.lessons.mining.hunks import CONSTANT, LITERAL, NAMED, SHORTER, SWAPS, imports, strong
+from ratchet.lessons.mining.silencing import without_reason
 
 if TYPE_CHECKING:
     from ratchet.lessons.mining.evidence import Seen
@@ -50,7 +51,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 
 def named(forms: frozenset[str]) -> str:
     """Put a fix into words: `fmt.Errorf`, `%w`."""
-    return _marks(forms) + (" with the reason behind it (this project's way)" if suppresses(forms) else "")
+    return _marks(forms) + (" with the reason beside it (this project's way)" if suppresses(forms) else "")
 
 
 def _marks(forms: frozenset[str]) -> str:
@@ -87,12 +88,14 @@ def text_of(
         having = [each for each in ended if forms & each.forms]
         met = {each.session for each in having}
         every = met.union(*((wrote or {}).get(form, ()) for form in forms))
-        counts = f"{len(having)} of {_number(len(ended), 'fix')}, {_number(len(met), 'session')}"
-        counts = f"({counts}; {len(every)} with other edits)" if len(every) > len(met) else f"({counts})"
+        told_in = _number(len(met), "session")
+        if len(every) > len(met):
+            told_in = f"in {_number(len(every), 'session')}, in {len(met)} of them after this finding"
+        counts = f"({len(having)} of {_number(len(ended), 'fix')}, {told_in})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
         if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it
-            other = "Where it is meant so,"
+            other = "More often it was meant so:" if len(having) > first else "Where it is meant so,"
         said.append(f"{other} {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
     said += [named for forms in told if (named := _named_so_far(forms, ended))]
     return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
@@ -209,6 +212,7 @@ def _example(forms: frozenset[str], best: Seen | None) -> str:
     best = _once(best)
     before = best.removed[:_REMOVED_LINES]
     shown = dedent("\n".join((*before, *_told_lines(forms, best.added)))).split("\n")  # its depth within a block stays
+    shown = [without_reason(line) for line in shown] if suppresses(forms) else shown
     lines = [f"- {line}" for line in shown[: len(before)]]
     lines += ["- ..."] if len(best.removed) > _REMOVED_LINES else []
     lines += [f"+ {line}" for line in shown[len(before) :]]

@@ -264,7 +264,8 @@ def _swapped(hunk: Hunk) -> set[str]:
         start = _alike(was, now)
         end = _alike(was[start:][::-1], now[start:][::-1])
         gone, came = (_text(tokens[start : len(tokens) - end]) for tokens in (was, now))
-        if gone != came and max(len(gone), len(came)) <= _SWAPPED_CHARS and _SAYS.search(gone + came) is not None:
+        said = _WORDS.search(gone + came) if gone and came else _SAYS.search(gone + came)
+        if gone != came and max(len(gone), len(came)) <= _SWAPPED_CHARS and said is not None:
             found.add(f"swap {gone} > {came}" if gone and came else f"put in {came}" if came else f"leave out {gone}")
     return found
 
@@ -283,6 +284,7 @@ def _text(tokens: Sequence[re.Match[str]]) -> str:
 _SWAPPED_LINES, _SWAPPED_CHARS = 4, 32
 _TOKEN = re.compile(r"`+\w*|[\w$]+|[^\w\s`]+")
 _SAYS = re.compile(r"\w|[^\w\s()\[\]{},;]{2}")  # more than a bracket or a comma
+_WORDS = re.compile(r"[^\W\d]|[^\w\s()\[\]{},;.]{2}")  # another number in a number's place is of that place alone
 
 
 def _resigned(hunk: Hunk) -> bool:

@@ -117,7 +117,12 @@ def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]
     if not options or acts or by_itself or any(each.path for each in failed.findings):
         return None
     told = " ".join(options)
-    text = f"Add `{told}` to `{_taker(was, piece, options)}`, as in `{' '.join(piece.plain.split())[:120]}`."
+    example = " ".join(piece.plain.split())
+    if failed.project:
+        example = example.replace(
+            f"{failed.project.rstrip('/')}/", "<project>/"
+        )  # where it lies is another's elsewhere
+    text = f"Add `{told}` to `{_taker(was, piece, options)}`, as in `{example[:120]}`."
     return Remedy(rule="instead", text=text, do=piece.exact, reusable=True, form=f"adds {was.head} {told}")
 
 
@@ -233,7 +238,8 @@ def _asked_for(failed: ToolCall, act: Piece) -> bool:
 def _speaks_of(failed: ToolCall, act: Piece) -> bool:
     """Tell whether a command has an operand of the failed one, or one that its error names."""
     said = {word.rstrip(".,:").removeprefix("./") for word in _TOKEN.findall(failed.message[:2000])}
-    said.update(word.removeprefix("./") for word in (failed.piece.words if failed.piece else ()))
+    # Its own program ran: that another command made it anew says nothing of why it failed.
+    said.update(word.removeprefix("./") for word in (failed.piece.words[1:] if failed.piece else ()))
     return any(len(word) > 2 and word.removeprefix("./") in said for word in act.operands)
 
 

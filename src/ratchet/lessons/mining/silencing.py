@@ -41,6 +41,7 @@ _TOOL_OF = {
     "shell": "shellcheck disable",
 }
 _REASON = re.compile(r"[^\n]{0,80}?(?://|#|--|—)\s?\w[^\n]{5,}")
+_REASON_BEGINS = re.compile(r"(?://|#|--|—)\s?(?=\w)")
 _COMMENT = re.compile(r"\s*(?://|#|--|/?\*)\s*\w")
 
 
@@ -56,6 +57,14 @@ def _suppressed(match: re.Match[str], text: str) -> list[str]:
             verb = "suppress" if reasoned and group != "ts" else "silence"
             return [f"{verb} {_TOOL_OF.get(group, group)}:{rule}" for rule in rules if rule]
     return ["silence " + match.group().strip("/# ")]
+
+
+def without_reason(line: str) -> str:
+    """A line that switches a rule off with a placeholder for the reason: that is of its own place alone, and none to
+    copy."""
+    match = next(iter(_SUPPRESSES.finditer(line)), None)
+    reason = _REASON_BEGINS.search(line, match.end()) if match is not None else None
+    return f"{line[: reason.end()]}<the reason, at this place>" if reason is not None else line
 
 
 def without_silencing(text: str) -> str:

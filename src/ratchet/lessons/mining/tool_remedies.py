@@ -81,8 +81,7 @@ def _renamed(failed: ToolCall, takes: str, not_taken: str) -> Remedy:
 
 def by_shell(failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy:
     """A command looked for what a tool could not, since it did not start."""
-    ways = f"look by `{worked.tool}` instead, as with `{piece.head}`"
-    text = f"Where a tool cannot start its own program, as `{failed.tool}`, {ways}."
+    text = f"Where a tool cannot start its own program, as `{failed.tool}`, look by `{worked.tool}` instead."
     return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=f"by {worked.tool}")
 
 

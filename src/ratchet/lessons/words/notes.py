@@ -7,7 +7,7 @@ speaks of what is never advice is not kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
 
 from ratchet.lessons.mining.calls import ToolCall
@@ -60,8 +60,10 @@ def _best(sayings: Iterable[Row], names: frozenset[str]) -> str:
     return best[:NOTE_CHARS]
 
 
-def note_for(rows: Sequence[Row], told: Sequence[Iterable[str]]) -> Mapping[str, Json]:
-    """The note of a lesson, from the newest fix that it tells of and that has one: `note` and the session it is of."""
+def note_for(rows: Sequence[Row], told: Sequence[Collection[str]]) -> Mapping[str, Json]:
+    """The note of a lesson, from the newest fix that it tells of and that has one: `note` and the session it is of. Why
+    a rule was switched off somewhere is no note: that reason is of its place alone."""
+    told = [each for each in told if not any(form.startswith("suppress ") for form in each)]
     for row in reversed(rows):
         forms = set(map(str, cast("list[Json]", row.get("forms") or [])))
         if row.get("note") and row.get("worked") and any(forms & {*each} for each in told):

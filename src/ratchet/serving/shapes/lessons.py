@@ -359,6 +359,8 @@ class BacktestOfferShape(Shape):
     text: str = said("The advice as it stood then.", foreign="words")
     verdict: str = said("right, wrong or unknown.")
     turns: int = said("Failing calls whose finding it ends.")
+    right: int = said("Offers of this lesson that were right, in the whole replay.")
+    wrong: int = said("Those that were wrong.")
 
 
 class TrustedAfterShape(Shape):
