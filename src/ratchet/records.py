@@ -215,17 +215,14 @@ class Lesson:
     @property
     def proof(self) -> str:
         """Say in how many sessions the advice was seen to work."""
-        met = "1 session" if self.tried == 1 else f"{self.tried} sessions"
+        met = f"{self.tried} session{'s' * (self.tried != 1)}"
         if not self.worked:
             return f"seen to fail in {met}" if self.tried else "not tried yet"
         if self.is_habit and self.wrote > self.worked:
             return f"a habit here, in {self.wrote} sessions, in {self.worked} of them after this finding"
         every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
-        part = every if self.worked >= self.tried else f"{self.worked} of {met}"
-        verb = (
-            "a habit here, in" if self.is_habit else "it got past it in" if self.state == "quarantined" else "worked in"
-        )
-        return f"{verb} {part}"
+        how = f"{self.worked} of {met}" if self.worked < self.tried else every
+        return f"{'a habit here,' if self.is_habit else 'passed' if self.state == 'quarantined' else 'worked'} in {how}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Takes the findings out of a failing output: one `Diagnostic` for each thing that a tool complains of.
+"""Takes the findings out of a failing output, one `Diagnostic` each; long, since all tools' outputs are read alike.
 
 A step that fails with twelve lint findings is twelve facts, each with a key of its own: the name that is not known
 (`tsc:undefined: cart`), else the rule that it breaks (`wrapcheck`, `gosec:G104`, `rustc:E0382`), else its message
@@ -283,11 +283,9 @@ def _found(
 
 
 def _closed(message: str) -> str:
-    """The sentence without brackets at its end that it does not open: they end what another line began."""
+    """The sentence without a bracket at its end that it does not open: it ends what another line began."""
     message = message.strip()
-    while message[-1:] == ")" and message.count(")") > message.count("("):
-        message = message[:-1].rstrip()
-    return message
+    return message[:-1].rstrip() if message[-1:] == ")" and message.count(")") > message.count("(") else message
 
 
 def _placed(form: _Form, lines: Sequence[str], at: int) -> re.Match[str] | None:

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ratchet.records import Json, Row
 
+IN_A_HOME = r"(?<![\w./~-])/(?:Users|home)/[^/\s\"'`]+(?=/)"
+"""A folder in somebody's home: no such path is on another machine."""
 READ_BYTES = 1_000_000  # of a cited file; a larger one is no source, and is believed
 _LOOKED_AT = 8  # citations of one lesson
 _NEAR_CHARS = 120  # behind a name, within which its version stands

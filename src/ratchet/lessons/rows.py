@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from ratchet.failures.features import KEPT
 from ratchet.lessons.fence import shown
-from ratchet.lessons.mining.remedy import IN_A_HOME
-from ratchet.lessons.rests import folder_of, stale
+from ratchet.lessons.rests import IN_A_HOME, folder_of, stale
 from ratchet.lessons.standing import LessonStanding, place, unsaid
 from ratchet.records import Json, Lesson, Row, record_of, text_in
 
@@ -58,7 +57,7 @@ def in_any_clone(row: Row) -> Row:
 
     def read(value: Json) -> Json:
         if isinstance(value, str):
-            return IN_A_HOME.sub("~", own.sub(".", value)) if "/" in value else value
+            return re.sub(IN_A_HOME, "~", own.sub(".", value)) if "/" in value else value
         if isinstance(value, list):
             return [read(each) for each in value]
         return {name: read(each) for name, each in value.items()} if isinstance(value, dict) else value

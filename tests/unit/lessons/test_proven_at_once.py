@@ -12,6 +12,7 @@ from ratchet.failures.wordings import in_one_wording
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
+from ratchet.lessons.mining.mining import resolutions
 from ratchet.lessons.recall import recall
 from ratchet.ports import Store
 from ratchet.records import Lesson, Row
@@ -392,4 +393,18 @@ def test_a_tool_that_is_not_allowed_is_given_no_way_around(tmp_path: Path) -> No
         ingest(store, session(calls, f"s{number}", start=1_700_000_000.0 + 3_600 * number))
         mine_session(store, f"s{number}")
     assert [each.text for each in listed(store) if "Bash" in each.text] == []
+    store.close()
+
+
+def test_a_path_in_a_persons_home_is_no_advice() -> None:
+    error, other = "could not open a new TTY: device not configured", "/Users/ann/bin/till list"
+    made = resolutions(session([shell(other, error), shell(f"{other} --json")]))
+    assert [each.text for each in made] == [""]
+
+
+def test_that_a_program_was_built_anew_says_nothing_of_an_error_of_its_own(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    failed = shell("./shop enable", "Error: failed to install hooks: not a git repository")
+    found = learnt(store, [failed, shell("go build -o shop ./cmd/shop"), shell("./shop enable")])
+    assert [each for each in found if "go build" in each.text] == []
     store.close()

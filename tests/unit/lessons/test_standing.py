@@ -343,3 +343,7 @@ def test_notes_hold_what_another_folder_of_the_project_taught(store: Store, tmp_
     assert store.swap("lessons", added.id, whole_in(held, "revision"), {**held, "project": "/w/shop"})
     assert portable.sync(store, tmp_path / "AGENTS.md", project="/w/shop").lessons == 1
     assert "Mend the cart" in (tmp_path / "AGENTS.md").read_text()
+
+
+def test_what_got_past_a_check_is_not_said_to_have_worked() -> None:
+    assert lesson_of(row("skips", state="quarantined", tried=4, worked=4)).proof == "passed in all 4 sessions"

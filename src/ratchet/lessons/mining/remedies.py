@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ratchet.failures.expressions import compiled
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import named_cause
 from ratchet.lessons.mining.checks import drops_check, forbidden
 from ratchet.lessons.mining.generalise import without_prose
-from ratchet.lessons.mining.remedy import ADVICE_CHARS, IN_A_HOME, Remedy, Rule, evidence, is_code
+from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.shell_remedies import shell_remedy
 from ratchet.lessons.mining.tool_remedies import by_shell, fields_remedy
+from ratchet.lessons.rests import IN_A_HOME
 
 __all__ = ["Remedy", "Rule", "remedy"]
 
@@ -45,8 +47,9 @@ def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) ->
     """The remedy with the reason that forbids it, looked for in all that it consists of."""
     if not found.text or found.rule == "place":
         return found
+    if compiled(IN_A_HOME).search(found.text):  # the project's own paths have a placeholder
+        return evidence("unclear", found.do)
     fits = found.reusable and len(found.text) <= ADVICE_CHARS and "\n" not in found.text
-    fits = fits and IN_A_HOME.search(found.text) is None  # the project's own paths have a placeholder
     reason = forbidden(found.do, failed.input) or forbidden(found.text, failed.input)
     if reason:
         return replace(found, reusable=fits, reason=reason)

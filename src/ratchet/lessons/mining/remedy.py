@@ -28,8 +28,6 @@ PLACE = (
     "root first (`pwd` tells where it is), or name absolute paths; put no `cd` elsewhere before a path of the project."
 )
 ADVICE_CHARS = 400  # longer advice is a story about one case; nobody reuses it
-IN_A_HOME = re.compile(r"(?<![\w./~-])/(?:Users|home)/[^/\s\"'`]+(?=/)")
-"""A folder in somebody's home: no such path is on another machine."""
 _CODE = re.compile(r"<<|\n|(?:python\d?|node|ruby|perl|php|elixir|deno) (?:-\w )*-[ecr]\b|\bawk\b|\$\(")
 
 
