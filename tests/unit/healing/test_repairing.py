@@ -458,3 +458,33 @@ def test_what_a_caller_gives_is_not_thrown_away_before_it_was_read() -> None:
         assert source.replace("    if other:", f"    {thrown}\n    if other:") not in found
     assert source.replace("    if other:", "    period += 1\n    if other:") in found
     assert source.replace("    return", "    period = 0\n    return") in found
+
+
+@pytest.mark.parametrize(
+    ("said", "changes"),
+    [
+        ("assert 'hello_big_world' == 'hello-big-world'", {("_", "-")}),
+        ("['a', 'x,y'] != ['a', 'x, y']", {(",", ", "), ("y", " y")}),
+        ("assert 'a-b' == 'a_b'", {("_", "-")}),  # what a test spells out is what is wanted
+        ("assert 'cut off ... == 'x'", set()),
+        ("assert [] == ['a']", set()),
+    ],
+)
+def test_a_failure_tells_in_which_pieces_a_text_came_out_otherwise(
+    tmp_path: Path, said: str, changes: set[tuple[str, str]]
+) -> None:
+    (tmp_path / "test_a.py").write_text("def test_a():\n    assert 'a-b' == a()\n")
+    assert set(expected_of(["test_a.py::test_a"], str(tmp_path), f"1 failed\nE   {said}\n").changes) == changes
+
+
+def test_a_text_takes_what_is_expected_in_the_place_of_its_piece(tmp_path: Path) -> None:
+    program = Program("p.py", b'def slug(title):\n    return "_".join(title)\n')
+    program.expected = expected_of([], str(tmp_path), "AssertionError: 'a_b' != 'a-b'")
+    found = {applied(program.text, (edit,)) for edit in edits(program, lambda _lines: True)}
+    assert 'def slug(title):\n    return "-".join(title)\n' in found
+
+
+def test_a_case_of_every_so_many_is_offered_beside_those_that_are_there() -> None:
+    found = texts_of("def leap(y):\n    return y % 4 == 0 and y % 100 != 0\n")
+    assert "def leap(y):\n    return y % 4 == 0 and y % 100 != 0 or y % 400 == 0\n" in found
+    assert not any("and a % 400" in text for text in texts_of("def f(a, b):\n    return a % 4 == 0 and b % 100 == 0\n"))

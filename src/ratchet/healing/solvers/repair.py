@@ -108,6 +108,8 @@ class SearchRequest:
     """Tests that count for nothing."""
     failing: tuple[str, ...] = ()
     """Tests that fail for the judge, by its names; none where it only counts."""
+    said: str = ""
+    """What the check printed: its comparisons tell in which pieces a text came out otherwise."""
     plain: bool = False  # load the tests anew for every candidate: the baseline of a benchmark
     memos: Sequence[Memo] = ()
     signature: str = ""
@@ -188,6 +190,7 @@ class Repair:
                 spent=tuple(spent),
                 quarantined=job.task.quarantined,
                 failing=job.failure.tests.failed_ids if job.failure.tests else (),
+                said=job.failure.output,
                 memos=job.memos,
                 signature=job.failure.signature,
                 donors=job.donors,
@@ -256,6 +259,7 @@ def search(
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
         "processes": asked.processes, "cpu_s": asked.cpu_s,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
+        "said": asked.said,
         "spent": list(asked.spent), "quarantined": list(asked.quarantined), "donors": dict(asked.donors),
         "given": {path: content.hex() for path, content in asked.given.items()},
         **remembered(asked.memos, asked.signature, tests=asked.failing),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import tokenize
 from collections.abc import Iterator
 
@@ -201,6 +202,18 @@ def relation(p: Program, node: ast.AST) -> Iterator[Piece]:
                     yield *end, f"{text} or {one} is {other}", 0.2
                     yield *end, f"{part} and {one} < {other}", 0.4
                     yield *end, f"{text} or {one} < {other}", 0.4
+
+
+def multiple(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A missing case of every so many of what is every so many already: `or n % 12 == 0` beside `n % 3` and `n % 4`."""
+    for each in conditions_of(node):
+        held = {(p.seg(part.left), part.right.value) for part in ast.walk(each)
+                if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod)
+                and isinstance(part.right, ast.Constant) and type(part.right.value) is int}  # fmt: skip
+        for (left, one), (same, other) in itertools.combinations(sorted(held), 2):
+            if left == same:
+                yield *p.span(each), f"{p.seg(each)} or {left} % {one * other} == 0", 1.0
+                yield *p.span(each), f"{as_part(p, each)} and {left} % {one * other} != 0", 1.0
 
 
 def as_part(p: Program, node: ast.expr) -> str:

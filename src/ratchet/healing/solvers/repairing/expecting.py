@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
 _COMPARING = frozenset({"assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual",
                         "assertIs", "eq_"})  # fmt: skip
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_LONGEST, _SHORT, _ROWS = 400, 40, 12
+_LONGEST, _SHORT, _ROWS, _PIECE = 400, 40, 12, 12
+_TOLD = re.compile(r"^(?:E\s)?\s*(?:AssertionError: )?(?:assert )?")
+_COMPARISON = re.compile(" [!=]= ")
 _PLAIN = re.compile(r"[\w\s,:;'\"()\[\]{}<>=!/%@#&*+-]*")
 
 
@@ -28,29 +31,70 @@ class TestsExpect:
     """Keys of mappings and names of arguments in the tests' files that have a value other than a text."""
     given: tuple[str, ...] = ()
     """Short texts and numbers anywhere in the tests, as source."""
+    changes: tuple[tuple[str, str], ...] = ()
+    """Pieces in which texts came out otherwise than they are expected, as (one, the other)."""
 
 
-def expected_of(failing: Iterable[str], root: str) -> TestsExpect:
-    """Read what these tests expect, by pytest's ids; nothing of those whose function cannot be found."""
+def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpect:
+    """Read what these tests expect, by pytest's ids; nothing of those whose function cannot be found. `said` is what
+    their check printed."""
     raised: dict[tuple[str, str], None] = {}
     values: dict[str, None] = {}
     texts: dict[str, None] = {}
-    said: dict[str, None] = {}
+    spoken: dict[str, None] = {}
     trees: dict[str, ast.Module | None] = {}
     for function in _functions(failing, root, trees):
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and _name(node.func) in _RAISING and node.args:
                 raised.setdefault((ast.unparse(node.args[0]), _message(node)))
             if isinstance(node, ast.Constant) and type(node.value) in (str, int, float):
-                said.setdefault(ast.unparse(node))
+                spoken.setdefault(ast.unparse(node))
             for value in (*_compared(node), *_rows_end(node)):
                 if isinstance(value, ast.Constant) and isinstance(value.value, str) and len(value.value) <= _LONGEST:
                     texts.setdefault(value.value)
                 if len(source := ast.unparse(value)) <= _LONGEST and _is_constant(value):
                     values.setdefault(source)
     given = (each for tree in trees.values() if tree is not None for node in ast.walk(tree) for each in _fields(node))
-    short = tuple(each for each in said if len(each) <= _SHORT)
-    return TestsExpect(tuple(raised), tuple(values), tuple(texts), tuple(dict.fromkeys(given)), short)
+    short = tuple(each for each in spoken if len(each) <= _SHORT)
+    changes = dict.fromkeys(
+        change for each in said.splitlines() for pair in _unequal(each) for change in _changed(*pair, texts)
+    )
+    known = tuple(dict.fromkeys(given))
+    return TestsExpect(tuple(raised), tuple(values), tuple(texts), known, short, tuple(changes)[:_ROWS])
+
+
+def _unequal(said: str) -> Iterator[tuple[str, str]]:
+    """The texts that a failed comparison sets beside each other: `assert ['a_b'] == ['a-b']`, `'a_b' != 'a-b'`."""
+    if len(said) > _LONGEST or not _COMPARISON.search(said):
+        return
+    try:
+        compared = ast.parse(_TOLD.sub("", said), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # cut off, or in words
+    if not isinstance(compared, ast.Compare) or not isinstance(compared.ops[0], ast.Eq | ast.NotEq):
+        return
+    sides = (ast.walk(compared.left), ast.walk(compared.comparators[0]))
+    for one, other in zip(*sides, strict=False):
+        if type(one) is not type(other):
+            return
+        texts = [each.value for each in (one, other) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        if len(texts) == 2 and texts[0] != texts[1]:
+            yield texts[0], texts[1]
+
+
+def _changed(one: str, other: str, expected: Container[str]) -> Iterator[tuple[str, str]]:
+    """The pieces in which a text differs from the expected one; what lacks there, with a letter beside it."""
+    came, wanted = (other, one) if one in expected and other not in expected else (one, other)
+    if max(len(came), len(wanted)) > _LONGEST:
+        return
+    for what, i, to, j, last in difflib.SequenceMatcher(None, came, wanted, autojunk=False).get_opcodes():
+        if what != "equal" and max(to - i, last - j) <= _PIECE:
+            if what != "insert":
+                yield came[i:to], wanted[j:last]
+            else:
+                yield from (
+                    (came[i - n : i + 1 - n], wanted[j - n : last + 1 - n]) for n in (0, 1) if 0 <= i - n < len(came)
+                )
 
 
 def _fields(node: ast.AST) -> Iterator[str]:

@@ -13,9 +13,9 @@ DOUBTFUL = frozenset({"deletion", "reduction", "motion", "negation", "replacemen
                       "conditional"})  # fmt: skip
 # A further case is for what is out of the ordinary: what healthy tests call the program with, and most of what is near
 # that, is to be answered as before.
-CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "guarding",
-                   "leaving", "setting", "otherwise", "joined", "borrowed", "fallback", "element", "foreign",
-                   "attempted", "exempted"})  # fmt: skip
+CASES = frozenset({"guard", "nothing", "typed", "lenient", "expected", "extension", "extreme", "relation", "multiple",
+                   "guarding", "leaving", "setting", "otherwise", "joined", "borrowed", "fallback", "element",
+                   "foreign", "attempted", "exempted"})  # fmt: skip
 APART = CASES.union(DOUBTFUL, ("constant", "initial"))
 _WHOLE = frozenset({"rewriting", "guarding"})  # of a patch that no search made: its lines are one thought
 FEW_INPUTS = 20

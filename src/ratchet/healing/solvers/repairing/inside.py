@@ -47,7 +47,8 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "spent", "quarantined", "donors", "given", "processes", "cpu_s"}."""
+    "exact", "skip", "protected", "failing", "said", "spent", "quarantined", "donors", "given", "processes",
+    "cpu_s"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     _hush()
@@ -223,6 +224,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         donors=request["donors"],
         quarantined=frozenset(request["quarantined"]),
         failing=frozenset(request["failing"]),
+        said=request["said"],
         spent=frozenset(request["spent"]),
         processes=max(1, min(request["processes"], _cores())),
         plain=request["plain"],

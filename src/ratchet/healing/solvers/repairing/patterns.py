@@ -36,13 +36,19 @@ def pattern_piece(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def wanted_text(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A text or a number that the failing test expects, where one like it stands."""
+    """A text or a number that the failing test expects, where one like it stands, and the pieces in which what came
+    out differs from that."""
     if not isinstance(node, ast.Constant) or is_docstring(p, node) or isinstance(node.value, bool):
         return
     value = node.value
     if isinstance(value, str):
         for text in p.expected.texts:
             yield from _nearer(p, node, value, text)
+        for came, wanted in p.expected.changes:
+            if came in value:
+                source, new = p.seg(node), value.replace(came, wanted)
+                plain = value in source and wanted.isprintable() and not set(wanted) & {"'", '"', "\\"}
+                yield *p.span(node), source.replace(value, new) if plain else repr(new), 1.0
     elif isinstance(value, int | float):
         for source in p.expected.values:
             if source.lstrip("-").replace(".", "", 1).isdigit() and source != p.seg(node):

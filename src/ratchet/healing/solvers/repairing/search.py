@@ -100,7 +100,7 @@ class RepairSearch:
         if problem:
             return problem
         self._server.measured(self.first)
-        self._expected = expected_of(sorted(self.first.failing), self._root)
+        self._expected = expected_of(sorted(self.first.failing), self._root, self._wanted.said)
         root = State(files={}, marks=(), report=self.first)
         self._states = [root]
         known = self._from_memory()

@@ -49,6 +49,7 @@ FAMILIES: Mapping[str, Family] = {
     "extension": Family(conditions.extension, "a missing case in a condition"),
     "extreme": Family(conditions.extreme, "a missing edge case in a condition"),
     "relation": Family(conditions.relation, "a missing comparison in a condition"),
+    "multiple": Family(conditions.multiple, "a missing case of every so many"),
     "joined": Family(borrowing.joined, "a condition that lacks a part"),
     "borrowed": Family(borrowing.borrowed, "a case that is handled elsewhere, and not here"),
     "fallback": Family(borrowing.fallback, "a value that is not sought elsewhere"),

@@ -30,6 +30,8 @@ class Wanted:
     """Tests that count for nothing."""
     failing: frozenset[str] = frozenset()
     """Tests that fail for the judge; none where it only counts."""
+    said: str = ""
+    """What the check printed."""
     processes: int = 1
     """Candidates that run at once."""
     plain: bool = False
