@@ -27,6 +27,7 @@ from figures import Figure, at_most, publish
 from ratchet import tasks
 from ratchet.errors import Refused
 from ratchet.healing.episode import Memo
+from ratchet.healing.solvers.faults import shuffled
 from ratchet.healing.solvers.repair import (
     CHOICE,
     Order,
@@ -35,7 +36,6 @@ from ratchet.healing.solvers.repair import (
     files_of,
     note_of,
     search,
-    shuffled,
 )
 from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes

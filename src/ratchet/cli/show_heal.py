@@ -46,7 +46,8 @@ def moment(now: HealMoment) -> None:
             out.print(line.append(f"  ({worked(each)})", "dim"), soft_wrap=True)
     elif now.what == "attempted" and now.attempt is not None:
         _attempt(out, now.attempt)
-    elif now.what == "note" and out.is_terminal:
+    elif now.what == "note":  # in a file, what happened meanwhile is no part of the answer
+        out = out if out.is_terminal else console(stderr=True)
         out.print(Styled("           ").append(plain(now.text, 160)), style="dim")
 
 

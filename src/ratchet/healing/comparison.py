@@ -149,7 +149,7 @@ class ShuffledMemory:
         return tuple(dice.sample(others, min(len(real), len(others))))
 
     def memos(self, solver: str, signature: str, task: Task, tests: Sequence[str] = ()) -> tuple[Memo, ...]:
-        from ratchet.healing.solvers.repair import misled  # with its templates, which few commands need
+        from ratchet.healing.solvers.faults import misled  # with its templates, which few commands need
 
         real = self._real.memos(solver, signature, task, tests)
         notes = sorted({json.dumps(dict(each.note), sort_keys=True) for each in real})

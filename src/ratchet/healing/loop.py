@@ -6,6 +6,7 @@ on with: attempts that ended are never made again, the one under way is.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -324,8 +325,9 @@ class HealLoop:
         if n == self._episode.start or not told or not kept:
             return ""
         standing = next((f", {each.standing}" for each in self._episode.attempts if each.n == n and each.standing), "")
-        how = f"ratchet episodes diff {self._episode.id} --attempt {n}"
-        return f"attempt {n} mends a part{standing}: {told.removeprefix('it mends ')} ({how})"
+        project = shlex.quote(self._episode.task.folder)
+        how = f"ratchet episodes diff {self._episode.id} --attempt {n} | git -C {project} apply -p1"
+        return f"attempt {n} mends a part{standing}: {told.removeprefix('it mends ')}; to take that part: {how}"
 
     def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:
         now = time.time()

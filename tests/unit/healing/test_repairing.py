@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.healing.episode import Memo
-from ratchet.healing.solvers.faults import cause_of, place_of
-from ratchet.healing.solvers.repair import files_of, remembered, shuffled
+from ratchet.healing.solvers.faults import cause_of, place_of, shuffled
+from ratchet.healing.solvers.repair import files_of, remembered
 from ratchet.healing.solvers.repairing import child, waiting
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of

@@ -17,6 +17,7 @@ _HEAD = """\
 # What is to be done, in order. `check` is a command that fails now and passes when the step is done.
 # Edit it, then: ratchet run --plan FILE "..."
 """
+_READ_BY_SHELL = frozenset('"$`\\!\n')
 _FOR_A_PERSON = "# A step without a check is for a person.\n"
 
 
@@ -48,12 +49,18 @@ def combined(steps: Sequence[PlanStep]) -> tuple[str, ...]:
 
 def check_text(check: Sequence[str]) -> str:
     """A check as a person writes it."""
-    return check[2] if tuple(check[:2]) == ("sh", "-c") and len(check) == 3 else shlex.join(check)
+    return check[2] if tuple(check[:2]) == ("sh", "-c") and len(check) == 3 else " ".join(map(_word, check))
+
+
+def _word(text: str) -> str:
+    """One word of a command; one that holds a single quote in double ones, where a shell reads nothing else in it."""
+    return f'"{text}"' if "'" in text and not _READ_BY_SHELL.intersection(text) else shlex.quote(text)
 
 
 def plan_text(plan: TaskPlan) -> str:
     """The plan as TOML, to be read by `plan_of`."""
-    lines = [_HEAD if all(each.check for each in plan.steps) else _HEAD + _FOR_A_PERSON]
+    unread = f"# {one_line(plan.beyond).partition(': ')[0]} (see `beyond`).\n" if plan.beyond else ""
+    lines = [unread + (_HEAD if all(each.check for each in plan.steps) else _HEAD + _FOR_A_PERSON)]
     lines += [f"# dropped: {one_line(each.do)}\n" for each in plan.dropped]
     if plan.beyond:
         lines.append(f"beyond = {_quoted(plan.beyond)}\n")
@@ -104,5 +111,7 @@ def one_line(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, whose escapes are JSON's."""
+    """A string of TOML as it is, where it has double quotes and fits on a line; else one whose escapes are JSON's."""
+    if '"' in text and text.isprintable() and "'''" not in text and not text.endswith("'"):
+        return f"'{text}'" if "'" not in text else f"'''{text}'''"
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

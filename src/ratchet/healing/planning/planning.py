@@ -137,7 +137,7 @@ class Planning:
             if any(asks_otherwise(check_text(each.check), text) for text in wanted)
         ]
         found = self._changed(sorted(steps, key=lambda each: each.now == "passes"), drop)
-        beyond = f"Of the words only the examples were looked at: {why}. {self._unclear()}"
+        beyond = f"Of your words only the examples were looked at: {why}. {self._unclear()}"
         return self._with_own(replace(found, beyond=beyond.strip()))
 
     def _exemplified(self, words: str) -> list[PlanStep]:
@@ -186,7 +186,7 @@ class Planning:
             found += f"It holds already: {', '.join(holds)}. " if holds else ""
             raise Refused(f"{why}. {found}{self._unclear()}Or give the command that fails now: --check CMD")
         step = PlanStep(do="Make the project's own check pass.", check=own.argv)
-        beyond = f"The words beyond the project's own check were not looked at: {why}. {self._unclear()}"
+        beyond = f"Your words were not understood, only the project's own check is looked at: {why}. {self._unclear()}"
         return TaskPlan(steps=(_after(step, now),), beyond=beyond.strip())
 
     def _own_said(self) -> str:

@@ -1,13 +1,14 @@
-"""Say what was wrong where, as people read it."""
+"""Say what was wrong where, as people read it; and something else in its stead, as a placebo."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 
-from ratchet.healing.episode import RIVAL
-from ratchet.healing.solvers.repairing.templates import fault_of
+from ratchet.healing.episode import RIVAL, Memo
+from ratchet.healing.solvers.repairing.templates import FAMILIES, fault_of
 from ratchet.records import Json
 
 
@@ -19,6 +20,7 @@ def cause_of(marks: Sequence[Mapping[str, Json]], contents: Mapping[str, bytes])
 
 
 _LINES, _LINE_CHARS = 4, 100  # of another patch
+_AWAY = 17  # places between a family and the one that the placebo tells in its stead
 
 
 def rival_of(path: str, before: bytes, after: bytes) -> str:
@@ -45,3 +47,22 @@ def place_of(mark: Mapping[str, Json], contents: Mapping[str, bytes]) -> str:
     ]
     innermost = max(around, key=lambda node: node.lineno, default=None)
     return f"in `{innermost.name}` {at}" if innermost else at
+
+
+def shuffled(memos: Sequence[Memo]) -> list[Memo]:
+    """The same memory with every success told of another failure, and of another class of edit: the placebo that a
+    claim about memory is measured against."""
+    return [replace(memo, note=misled(donor.note)) for memo, donor in zip(memos, [*memos[1:], *memos[:1]], strict=True)]
+
+
+def misled(note: Mapping[str, Json]) -> dict[str, Json]:
+    """Turn a memo to another class of edit: as sure and as consistent as it was, and wrong."""
+    names = list(FAMILIES)
+    other = {name: names[(at + _AWAY) % len(names)] for at, name in enumerate(names)}
+    marks = note.get("marks")
+    told: list[Json] = [
+        {**each, "family": other.get(str(each.get("family")), ""), "shape": ""}
+        for each in (marks if isinstance(marks, list) else ())
+        if isinstance(each, dict)
+    ]
+    return {**note, "marks": told} if told else dict(note)

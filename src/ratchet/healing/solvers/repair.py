@@ -16,7 +16,6 @@ from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.faults import cause_of, rival_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
-from ratchet.healing.solvers.repairing.templates import FAMILIES
 from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
 from ratchet.healing.solvers.unreadable import unreadable
@@ -54,7 +53,6 @@ _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
 _REMEMBERED = 200  # successes that count for the order
 _EXACT = 8  # edits that are made again before any other
-_AWAY = 17  # places between a family and the one that the placebo tells in its stead
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
 
 
@@ -108,6 +106,8 @@ class SearchRequest:
     """Tests that count for nothing."""
     failing: tuple[str, ...] = ()
     """Tests that fail for the judge, by its names; none where it only counts."""
+    jointly: bool = False
+    """Search only where one change can mend all: where the failing tests have a line of the program in common."""
     said: str = ""
     """What the check printed: its comparisons tell in which pieces a text came out otherwise."""
     plain: bool = False  # load the tests anew for every candidate: the baseline of a benchmark
@@ -136,7 +136,7 @@ class Repair:
         """A change that mends all tests; else those that mend some and break none."""
         return solved(job, self._solved)
 
-    def _solved(self, job: SolveJob) -> Solved:
+    def _solved(self, job: SolveJob, jointly: bool = False) -> Solved:
         """Search, and go on searching where the full check refuses what passes here, as long as there is time."""
         skip = tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
         tried, used_s, refused, spent = 0, 0.0, "", tuple[str, ...]()
@@ -150,7 +150,8 @@ class Repair:
             if seconds <= 0 or 0 < self._cpu_s <= used_s or job.cancelled():
                 return Solved(status="gave_up", candidates=tried, reason=refused or "no time is left to try anything")
             cpu_s = max(0.0, self._cpu_s - used_s)
-            found = self._search(job, seconds, cpu_s, candidates=job.candidates - tried, skip=skip, spent=spent)
+            more = job.candidates - tried
+            found = self._search(job, seconds, cpu_s, candidates=more, skip=skip, spent=spent, jointly=jointly)
             tried, used_s = tried + found.tried, used_s + found.cpu_s
             if not found.patches:
                 reason = found.problem or exhausted(replace(found, tried=tried), job.candidates)
@@ -173,8 +174,9 @@ class Repair:
             job.note(f"{refused}; the search goes on")
 
     def _search(
-        self, job: SolveJob, seconds: float, cpu_s: float, *, candidates: int, skip: Sequence[str], spent: Sequence[str]
-    ) -> SearchResult:
+        self, job: SolveJob, seconds: float, cpu_s: float, *, candidates: int, skip: Sequence[str],
+        spent: Sequence[str], jointly: bool,
+    ) -> SearchResult:  # fmt: skip
         """Run the search where nothing that a candidate does is kept."""
         trial = job.workspace.fork(job.workspace.checkpoint())
         try:
@@ -191,6 +193,7 @@ class Repair:
                 quarantined=job.task.quarantined,
                 failing=job.failure.tests.failed_ids if job.failure.tests else (),
                 said=job.failure.output,
+                jointly=jointly,
                 memos=job.memos,
                 signature=job.failure.signature,
                 donors=job.donors,
@@ -259,7 +262,7 @@ def search(
         "choice": asked.choice, "seed": asked.seed, "order": asked.order, "plain": asked.plain,
         "processes": asked.processes, "cpu_s": asked.cpu_s,
         "protected": list(asked.protected), "skip": list(asked.skip), "failing": list(asked.failing),
-        "said": asked.said,
+        "said": asked.said, "jointly": asked.jointly,
         "spent": list(asked.spent), "quarantined": list(asked.quarantined), "donors": dict(asked.donors),
         "given": {path: content.hex() for path, content in asked.given.items()},
         **remembered(asked.memos, asked.signature, tests=asked.failing),
@@ -313,21 +316,6 @@ def remembered(memos: Sequence[Memo], signature: str, *, tests: Sequence[str] = 
             known.add(once)
             memory += _classes(memo)
     return {"exact": [*exact, *(each for each in same if each not in exact)][:_EXACT], "memory": memory}
-
-
-def shuffled(memos: Sequence[Memo]) -> list[Memo]:
-    """The same memory with every success told of another failure, and of another class of edit: the placebo that a
-    claim about memory is measured against."""
-    return [replace(memo, note=misled(donor.note)) for memo, donor in zip(memos, [*memos[1:], *memos[:1]], strict=True)]
-
-
-def misled(note: Mapping[str, Json]) -> dict[str, Json]:
-    """Turn a memo to another class of edit: as sure and as consistent as it was, and wrong."""
-    names = list(FAMILIES)
-    other = {name: names[(at + _AWAY) % len(names)] for at, name in enumerate(names)}
-    marks = [each for each in _list(note.get("marks")) if isinstance(each, dict)]
-    told: list[Json] = [{**each, "family": other.get(str(each.get("family")), ""), "shape": ""} for each in marks]
-    return {**note, "marks": told} if told else dict(note)
 
 
 def _classes(memo: Memo) -> list[Json]:

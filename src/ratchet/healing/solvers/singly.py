@@ -19,12 +19,15 @@ from ratchet.healing.purse import ShorterPurse
 from ratchet.healing.suite import one_test
 from ratchet.healing.testruns import reading
 from ratchet.ports import Workspace
+from ratchet.records import Json
 
 _JOINT_SHARE = 0.4  # of the time, for one change that mends all
 _LEAST_S = 30.0  # a search that has less sees hardly more than its first run
 _ENDING_S = 5.0
 
-Solve = Callable[[SolveJob], Solved]
+Solve = Callable[[SolveJob, bool], Solved]
+"""Asked for one change that mends all that fails; with True it may give up at once where there can be none."""
+_ALONE = "alone"  # in the memo of an attempt: tests for which, each by itself, no change was found
 
 
 def solved(job: SolveJob, solve: Solve) -> Solved:
@@ -33,18 +36,21 @@ def solved(job: SolveJob, solve: Solve) -> Solved:
     shut = outside(job.failure, Path(job.task.folder))
     failing = [each for each in _in_turn(before.failed_ids if before else ()) if each not in shut]
     told = f"left out, since no edit of the project mends them: {'; '.join(shut.values())}" if shut else ""
-    if (shut and not failing) or any(each.status == "failed" and each.state for each in job.tried):
-        left = "each test that fails still was tried by itself" if failing else ""
-        return Solved(status="gave_up", reason="; ".join(filter(None, (left, told))))
+    vain = {n: names for each in job.tried if isinstance(names := each.memo.get(_ALONE), list) for n in (each.n,)}
+    left = [each for each in failing if not any(each in names for names in vain.values())]
+    if (shut or vain) and not left:
+        said = f"nothing was tried: attempt {max(vain)} found no change for any test that fails still" if vain else ""
+        return Solved(status="gave_up", reason="; ".join(filter(None, (said, told))))
     read = reading(untouched(job.workspace.view()))
-    if len(failing) + bool(shut) < 2 or not one_test(job.task, read, failing[0]):
-        return solve(job)
-    part = _shorter(job, _JOINT_SHARE * job.purse.seconds_left(), 0.5)
-    joint = Solved(status="gave_up", reason=told) if shut else solve(part)
+    if not vain and (len(failing) + bool(shut) < 2 or not one_test(job.task, read, failing[0])):
+        return solve(job, False)
+    joint = Solved(status="gave_up", reason=told)
+    if not (shut or vain):
+        joint = solve(_shorter(job, _JOINT_SHARE * job.purse.seconds_left(), 0.5), True)
     if joint.status == "proposed" or job.cancelled():
         return joint
-    job.note(f"no one change mends all that fails: {len(failing)} tests are tried one by one")
-    return _together(told, joint, _each(job, failing, solve))
+    job.note(f"no one change mends all that fails: {len(left)} tests are tried one by one")
+    return _together(told, joint, _each(job, left, solve))
 
 
 def _each(job: SolveJob, failing: Sequence[str], solve: Solve) -> list[tuple[str, Solved]]:
@@ -57,9 +63,10 @@ def _each(job: SolveJob, failing: Sequence[str], solve: Solve) -> list[tuple[str
             break
         if now.tests is None or test not in now.tests.failed_ids:
             continue
+        job.note(f"test {at + 1} of {len(failing)}: {test}")
         left = min(len(failing) - at, max(1, int(seconds / _LEAST_S)))
         alone = _Alone(_shorter(job, seconds / left, 1 / left), now, test)
-        answer = solve(alone.job)
+        answer = solve(alone.job, False)
         now = alone.now
         found.append((test, answer))
     return found
@@ -100,10 +107,11 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> 
     """One answer of many: what mended some tests, else what was found of each."""
     mended = [(test, each) for test, each in found if each.status == "proposed"]
     candidates = joint.candidates + sum(each.candidates for _, each in found)
+    alone: Json = [test for test, each in found if each.status != "proposed"]
     hints = tuple(f"{test}: {hint}" for test, each in found for hint in each.hints) or joint.hints
     if not mended:
         reason = "; ".join(filter(None, (joint.reason, f"{len(found)} of the failing tests were tried one by one")))
-        return replace(joint, status="gave_up", reason=reason, candidates=candidates, hints=hints)
+        return replace(joint, reason=reason, candidates=candidates, hints=hints, memo={_ALONE: alone})
     said = [each.evidence.partition(f"\n{RIVAL}") for _, each in mended]
     words = [f"{test}: {grounds}" for (test, _), (grounds, _, _) in zip(mended, said, strict=True)]
     standing: Standing = "sure" if all(each.standing == "sure" for _, each in mended) else "doubtful"
@@ -117,7 +125,7 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> 
         standing=standing,
         evidence="".join([";\n".join(words), *(f"\n{RIVAL}{each}" for _, rivals, each in said if rivals)]),
         hints=hints,
-        memo=mended[0][1].memo if len(mended) == 1 else {},
+        memo={**(mended[0][1].memo if len(mended) == 1 else {}), _ALONE: alone},
     )
 
 

@@ -47,7 +47,7 @@ _HARNESS = ("test_*.py", "*_test.py", "tests.py", "conftest.py", "sitecustomize.
 
 def main() -> None:
     """Serve one request: {"run", "project", "placing", "seconds", "candidates", "choice", "seed", "order", "memory",
-    "exact", "skip", "protected", "failing", "said", "spent", "quarantined", "donors", "given", "processes",
+    "exact", "skip", "protected", "failing", "said", "jointly", "spent", "quarantined", "donors", "given", "processes",
     "cpu_s"}."""
     request = json.loads(sys.stdin.readline())
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -225,6 +225,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         quarantined=frozenset(request["quarantined"]),
         failing=frozenset(request["failing"]),
         said=request["said"],
+        jointly=request["jointly"],
         spent=frozenset(request["spent"]),
         processes=max(1, min(request["processes"], _cores())),
         plain=request["plain"],

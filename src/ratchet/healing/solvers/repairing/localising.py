@@ -13,6 +13,8 @@ from .spectrum import Place, suspicion, with_definitions
 
 _BESIDE_SHARE, _BESIDE_S = 0.15, 40.0  # of the time that is left, and at most, for tests beside those of the check
 
+_APART = "the failing tests run no line of the program in common, so each is mended by itself"
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -94,6 +96,16 @@ class Localiser:
         return frozenset(
             name for name, ran in self._ran.items() if any(line in ran.get(path, ()) for path, line in places)
         )
+
+    def unfit(self, suspects: Collection[object], together: Collection[str]) -> str:
+        """Say why no edit can help: nothing is suspect, or these tests, to be mended by one, run nothing together; else
+        ""."""
+        if not suspects:
+            return "the failing tests run no Python file that may be changed"
+        always = {(path, line) for path, lines in self._imported.items() for line in lines}
+        ran = [self._ran.get(name, {}) for name in together]
+        places = [{(path, line) for path in each for line in each[path]} - always for each in ran]
+        return _APART if len(places) > 1 and all(places) and not set.intersection(*places) else ""
 
     def located(self, files: Mapping[str, bytes], report: RunReport) -> Located:
         """Trace the tests on files of which `report` told how they end."""

@@ -30,13 +30,13 @@ from .spectrum import Place
 from .swapping import Swap, swaps_of
 from .transplanting import Transplants
 from .untried import Untried
+from .waiting import Pause
 from .wanted import Patch, Wanted
 
 _BRANCH_AFTER = 40  # candidates before edits on top of others are tried, too
-_BRANCH_EVERY = 3
 _LIKELY = 0.3  # power of an edit's share, beside the mean, in what may be built on it
 _ROOT_SHARE = 0.75  # of the candidates: from here on every other one is an edit on top of others
-_DEPTH = 3
+_BRANCH_EVERY, _DEPTH = 3, 3
 _AHEAD = 6  # candidates that come next, among which those are that can run beside others
 # Candidates after the first that passes, to have something to choose from: as many as it took, and this many at least;
 # few where memory speaks for the edit. The right one is often only the second or third that passes.
@@ -48,9 +48,8 @@ _BEYOND = 250.0  # times as likely as the next one: no comparison of answers mak
 _SPECIAL = frozenset({"constant", "returned", "initial"})
 _DONATED = 0.002  # how likely an edit after a donor is: about that of the first edits of the plain order
 _KNOWN = 10.0  # times as likely by a memory that has the say as without it
-_STATES = 24
 _ENDLESS = frozenset({UNFINISHED, "TimeUp", "RecursionError", "MemoryError"})
-_SLOWER, _SECOND_LOOKS = 10.0, 60
+_STATES, _SLOWER, _SECOND_LOOKS = 24, 10.0, 60
 NO_TEST = "no test could be run"
 _PLACES, _NEAR = 2_000, 4  # suspect lines, and edits that helped, that are told
 
@@ -60,7 +59,7 @@ class RepairSearch:
 
     def __init__(self, server: ForkServer, wanted: Wanted, note: Callable[[str], None]) -> None:
         self._server, self._wanted, self._note = server, wanted, note
-        self._root = server.root
+        self._root, self._pause = server.root, Pause()
         self.localiser = Localiser(server, self.tree)
         self._examples = Examples(server, self._module_of)
         self._files: dict[str, SourceFile | None] = {}
@@ -108,8 +107,9 @@ class RepairSearch:
         self.calls, self.programs = root.calls, root.programs
         if known:
             return ""
-        if not self.places:
-            return "the failing tests run no Python file that may be changed"
+        problem = self.localiser.unfit(self.places, self.first.failing if self._wanted.jointly else ())
+        if problem:
+            return problem
         if self._wanted.given:
             return self._weigh(self._wanted.given)
         if not self._wanted.candidates:
@@ -315,8 +315,8 @@ class RepairSearch:
 
     def _run(self, files: Mapping[str, bytes], meanwhile: Callable[[], None] = lambda: None) -> RunReport:
         self.tried += 1
-        if self.tried % 100 == 0:
-            self._note(f"{self.tried} candidates tried")
+        if self._pause.is_over():
+            self._note(f"{self.tried} candidates tried, now in {', '.join(files)}")
         begun = self._ahead.pop(self._last, None)
         if begun is None and (swaps := self._swaps(files)) is not None:
             begun = self._begun(swaps)
@@ -384,19 +384,19 @@ class RepairSearch:
             return
         if not self.patches:
             self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
+            self._note(f"candidate {self.tried} passes; others are tried, to have a choice")
         if all(_is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
         self.patches.append(patch)
-        self._note(f"candidate {self.tried} passes all tests")
 
     def _keeps(self, files: Mapping[str, bytes], places: Sequence[Place]) -> bool:
         """Tell whether the tests beside those of the check pass that run some places, and examples in the program's
         texts come out as they do, with what is changed there."""
         guarding = self.localiser.guarding(places)
         report = self._server.beside(files, guarding) if guarding else RunReport()
-        kept = not (report.failing & guarding and not report.cut_short)
-        return kept and not self._examples.told(places, files)[2]
+        broken = report.failing & guarding and not report.cut_short
+        return not broken and not self._examples.told(places, files)[2]
 
     def _limit_choice(self, cpu_s: float) -> None:
         self._cpu_ends_s = self._first_cpu_s + cpu_s

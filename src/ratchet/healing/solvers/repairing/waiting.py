@@ -1,6 +1,26 @@
-"""Tell a program that a busy machine keeps waiting from one that sleeps or is slow."""
+"""Tell a program that a busy machine keeps waiting from one that sleeps or is slow, and when to say so."""
 
 from __future__ import annotations
+
+import time
+
+_FIRST_S, _LONGEST_S = 10.0, 60.0
+
+
+class Pause:
+    """Time between two words to a person: ten seconds at first, then twice as long, a minute at most."""
+
+    def __init__(self) -> None:
+        self._seconds = _FIRST_S
+        self._ends = time.monotonic() + _FIRST_S
+
+    def is_over(self) -> bool:
+        """Tell whether something may be said now; then the next one begins."""
+        if time.monotonic() < self._ends:
+            return False
+        self._seconds = min(_LONGEST_S, 2 * self._seconds)
+        self._ends = time.monotonic() + self._seconds
+        return True
 
 
 def waited_s(process: int = 0) -> float:

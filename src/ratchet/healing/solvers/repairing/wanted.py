@@ -30,6 +30,8 @@ class Wanted:
     """Tests that count for nothing."""
     failing: frozenset[str] = frozenset()
     """Tests that fail for the judge; none where it only counts."""
+    jointly: bool = False
+    """Give up where the failing tests have no line of the program in common."""
     said: str = ""
     """What the check printed."""
     processes: int = 1
