@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ratchet.healing.episode import Verdict
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.landing.destination import Landing
 from ratchet.healing.solvers.prompting import Material, prompt
+from ratchet.healing.solvers.singly import solved
 from ratchet.lessons import lessons
 from ratchet.runtime import Runtime
 from ratchet.sandbox import copyin
@@ -305,6 +307,58 @@ def test_the_next_attempt_starts_from_the_best_one_so_far(bench: Bench) -> None:
     assert ended.status == "passed"
     assert [each.base for each in ended.attempts] == [0, 1]
     assert ended.attempts[0].score == pytest.approx(0.5)
+
+
+THREE = "".join(f"def f{n}():\n    return 0\n\n\n" for n in (1, 2, 3))
+TESTS = "import calc\n\n" + "".join(f"def test_{n}():\n    assert calc.f{n}() == {n}\n\n" for n in (1, 2, 3))
+
+
+def _mended(job: SolveJob, n: int) -> Solved:
+    text = job.workspace.read("calc.py").decode()
+    job.workspace.write("calc.py", text.replace(f"f{n}():\n    return 0", f"f{n}():\n    return {n}").encode())
+    return Solved(status="proposed", standing="sure")
+
+
+def test_what_fails_for_different_reasons_is_tried_one_by_one_and_the_part_that_holds_can_be_taken(
+    bench: Bench,
+) -> None:
+    (bench.project / "calc.py").write_text(THREE)
+    (bench.project / "test_calc.py").write_text(TESTS)
+    asked: list[tuple[bool, tuple[str, ...]]] = []
+
+    def solve(job: SolveJob, jointly: bool) -> Solved:
+        assert job.failure.tests is not None
+        asked.append((jointly, tuple(each.partition("::")[2] for each in job.failure.tests.failed_ids)))
+        return _mended(job, 3) if asked[-1][1] == ("test_3",) else Solved(status="gave_up", reason="nothing fits")
+
+    ended = bench.heal(*[lambda job: solved(job, solve)] * 2, check=("pytest", "-q"))
+    assert asked == [
+        (True, ("test_1", "test_2", "test_3")), (False, ("test_1",)), (False, ("test_2",)), (False, ("test_3",))
+    ]  # fmt: skip
+    assert [each.status for each in ended.attempts] == ["failed", "gave_up"]
+    assert [each.status for each in ended.attempts] == ["failed", "gave_up"]
+    assert ended.attempts[1].reason == "nothing was tried: attempt 1 found no change for any test that fails still"
+    take = f"ratchet episodes diff {ended.id} --attempt 1 | git -C {bench.project} apply -p1"
+    assert ended.reason.endswith(f"attempt 1 mends a part, sure: 1: test_calc.py::test_3; to take that part: {take}")
+
+
+def test_only_a_test_that_was_not_reached_is_tried_by_the_next_attempt(bench: Bench) -> None:
+    (bench.project / "calc.py").write_text(THREE)
+    (bench.project / "test_calc.py").write_text(TESTS)
+    asked: list[tuple[str, ...]] = []
+
+    def first(job: SolveJob) -> Solved:
+        return replace(_mended(job, 1), memo={"alone": ["test_calc.py::test_2"]})
+
+    def solve(job: SolveJob, jointly: bool) -> Solved:
+        assert job.failure.tests is not None
+        assert not jointly
+        asked.append(job.failure.tests.failed_ids)
+        return _mended(job, 3)
+
+    ended = bench.heal(first, *[lambda job: solved(job, solve)] * 2, check=("pytest", "-q"))
+    assert asked == [("test_calc.py::test_3",)]
+    assert [each.status for each in ended.attempts] == ["failed", "failed", "gave_up"]
 
 
 def test_apply_keeps_what_was_edited_meanwhile_and_refuses_the_same_lines(bench: Bench) -> None:

@@ -50,7 +50,9 @@ def solved(job: SolveJob, solve: Solve) -> Solved:
     if joint.status == "proposed" or job.cancelled():
         return joint
     job.note(f"no one change mends all that fails: {len(left)} tests are tried one by one")
-    return _together(told, joint, _each(job, left, solve))
+    found = _each(job, left, solve)
+    ended = found[:-1] if job.cancelled() else found
+    return _together(told, joint, found, [test for test, each in ended if each.status != "proposed"])
 
 
 def _each(job: SolveJob, failing: Sequence[str], solve: Solve) -> list[tuple[str, Solved]]:
@@ -103,15 +105,15 @@ class _Alone:
         return replace(verdict, passed=True)
 
 
-def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> Solved:
-    """One answer of many: what mended some tests, else what was found of each."""
+def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]], alone: Sequence[str]) -> Solved:
+    """One answer of many: what mended some tests, else what was found of each. `alone` are those that nothing did."""
     mended = [(test, each) for test, each in found if each.status == "proposed"]
     candidates = joint.candidates + sum(each.candidates for _, each in found)
-    alone: Json = [test for test, each in found if each.status != "proposed"]
+    memo: dict[str, Json] = {_ALONE: [*alone]}
     hints = tuple(f"{test}: {hint}" for test, each in found for hint in each.hints) or joint.hints
     if not mended:
         reason = "; ".join(filter(None, (joint.reason, f"{len(found)} of the failing tests were tried one by one")))
-        return replace(joint, reason=reason, candidates=candidates, hints=hints, memo={_ALONE: alone})
+        return replace(joint, reason=reason, candidates=candidates, hints=hints, memo=memo)
     said = [each.evidence.partition(f"\n{RIVAL}") for _, each in mended]
     words = [f"{test}: {grounds}" for (test, _), (grounds, _, _) in zip(mended, said, strict=True)]
     standing: Standing = "sure" if all(each.standing == "sure" for _, each in mended) else "doubtful"
@@ -125,7 +127,7 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]]) -> 
         standing=standing,
         evidence="".join([";\n".join(words), *(f"\n{RIVAL}{each}" for _, rivals, each in said if rivals)]),
         hints=hints,
-        memo={**(mended[0][1].memo if len(mended) == 1 else {}), _ALONE: alone},
+        memo={**(mended[0][1].memo if len(mended) == 1 else {}), **memo},
     )
 
 
