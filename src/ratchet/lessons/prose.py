@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from binascii import crc32
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log
+from heapq import heappop, heappush
+from math import inf, log
 from typing import TYPE_CHECKING
 
 from ratchet.failures.features import spaced
@@ -83,7 +84,7 @@ def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writin
             break
         chosen |= dict.fromkeys(found[stem], telling[stem])
     rows = store.match("lessons", chosen, {**where, "source": ("in", list(WRITTEN))}, limit=max(FOUND, limit))
-    rows = _densest(rows, chosen)[: max(CANDIDATES, limit)]
+    rows = _densest(rows, chosen, max(CANDIDATES, limit))
     whole = dict.fromkeys(terms, rarity({"": counts.get("", 0)}, "unmet")) | known
     titles = _rarities(store, [word for row in rows for word in words_of(_title(text_of(row)))])
     scored = _scored(asked, known, rows, whole, titles, counts.get("", 0))
@@ -91,20 +92,28 @@ def ranked(store: Store, asked: str, where: Where, *, limit: int) -> list[Writin
     return _superseding(_meant(asked, about))[:limit]
 
 
-def _rarities(store: Store, words: Sequence[str]) -> dict[str, float]:
+def _rarities(store: Store, words: Iterable[str]) -> dict[str, float]:
     """The rarity of these words in the form that they have here, by their stems; of those that no index holds none."""
-    terms = {term_of(word): stem_of(word) for word in words}
+    terms = {term_of(word): stem_of(word) for word in dict.fromkeys(words)}
     counts = store.spread("lessons", [*terms, ""])
     return {stem: rarity(counts, term) for term, stem in terms.items() if term in counts}
 
 
-def _densest(rows: Sequence[Row], weights: Mapping[str, float]) -> list[Row]:
-    """Order rows by the weight of the terms that they share with a question, for their length: a search without lengths
-    finds the longest."""
-    terms = [text_in(row, "terms").split() for row in rows]
-    mean = sum(map(len, terms)) / len(terms) if terms else 1.0
-    dense = [sum([weights.get(term, 0.0) for term in each]) / (_FLAT + len(each) / mean) for each in terms]
-    return [rows[at] for at in sorted(range(len(rows)), key=lambda at: -dense[at])]
+def _densest(rows: Sequence[Row], weights: Mapping[str, float], limit: int) -> list[Row]:
+    """Choose the rows that share most weight of terms with a question for their length, of those that share most: a
+    search without lengths finds the longest. Not looked at are those too long for what the one before them shares."""
+    terms = [text_in(row, "terms") for row in rows]
+    sizes = [each.count(" ") + 1 for each in terms]
+    mean = sum(sizes) / len(sizes) if sizes else 1.0
+    shared, best = inf, list[tuple[float, int]]()
+    for at, (each, size) in enumerate(zip(terms, sizes, strict=True)):
+        length = _FLAT + size / mean
+        if len(best) < limit or shared / length > best[0][0]:
+            shared = sum([weights.get(term, 0.0) for term in each.split()])
+            heappush(best, (shared / length, -at))
+            if len(best) > limit:
+                heappop(best)
+    return [rows[-at] for _, at in sorted(best, reverse=True)]
 
 
 def _meant(asked: str, found: list[Writing]) -> list[Writing]:
@@ -190,9 +199,9 @@ def _scored(
     of: int,
 ) -> list[Writing]:
     """Score the rows that were found among `of` texts, best first; `titles` weighs the words of their titles."""
-    said, texts = Counter(stems_of(asked)), [stems_of(text_of(row)) for row in rows]
-    weights = dict(weights) | _unindexed(set(said) - set(weights), texts, of)
-    mean = sum(map(len, texts)) / len(texts) if texts else 1.0
+    said, texts = Counter(stems_of(asked)), [Counter(stems_of(text_of(row))) for row in rows]
+    weights = dict(weights) | _unindexed(said.keys() - weights.keys(), texts, of)
+    mean = sum(map(Counter.total, texts)) / len(texts) if texts else 1.0
     stressed = {stem: weight * _stressed(said[stem]) for stem, weight in weights.items()}
     plain = [bm25(stressed, words, mean) for words in texts]
     best = max(plain, default=0.0) or 1.0
@@ -210,11 +219,10 @@ def _scored(
     return sorted(found, key=lambda each: (-each.z, str(each.row["id"])))
 
 
-def _unindexed(stems: set[str], texts: Sequence[list[str]], of: int) -> dict[str, float]:
+def _unindexed(stems: set[str], texts: Sequence[Counter[str]], of: int) -> dict[str, float]:
     """Weigh what a masked index does not hold (numbers, years, what somebody quoted) by the texts that were found, on
     the scale of all: what one of the found says is as rare as what one of all says."""
-    held = [stems.intersection(text) for text in map(set, texts)] if stems else []
-    counts = Counter(stem for each in held for stem in each)
+    counts = Counter(stem for text in texts for stem in stems & text.keys())
     scale = log(max(of, len(texts)) + 1) / log(len(texts) + 1) if texts else 1.0
     return {stem: scale * rarity({"": len(texts), stem: count}, stem) for stem, count in counts.items()}
 
@@ -224,12 +232,9 @@ def _stressed(times: int) -> float:
     return times * (_K3 + 1.0) / (times + _K3)
 
 
-def bm25(weights: Mapping[str, float], words: Sequence[str], mean: float) -> float:
-    said = Counter(words)
-    flat = _K1 * (1.0 - _B + _B * len(words) / mean) if mean else _K1
-    return sum(
-        weight * said[word] * (_K1 + 1.0) / (said[word] + flat) for word, weight in weights.items() if word in said
-    )
+def bm25(weights: Mapping[str, float], said: Counter[str], mean: float) -> float:
+    flat = _K1 * (1.0 - _B + _B * said.total() / mean) if mean else _K1
+    return sum([weights[word] * said[word] * (_K1 + 1.0) / (said[word] + flat) for word in weights if word in said])
 
 
 def _best_window(row: Row, weights: Mapping[str, float]) -> float:
@@ -254,13 +259,13 @@ def _covered(one: Collection[str], other: Collection[str], weights: Mapping[str,
     return sum(common / each for each in whole if each) / 2.0
 
 
-def _shared(asked: Mapping[str, float], words: Collection[str]) -> float:
+def _shared(asked: Mapping[str, float], words: Mapping[str, int]) -> float:
     """The rarity that a question (its stems with theirs) and a text have in common, of that of whichever says less.
     What the question does not say is as rare as what no text says."""
     rarest = max(asked.values(), default=0.0)
-    own = set(words)
-    common = sum(asked[word] for word in own if word in asked)
-    least = min(sum(asked.values()), common + rarest * sum(word not in asked for word in own))
+    both = [asked[word] for word in asked if word in words]
+    common = sum(both)
+    least = min(sum(asked.values()), common + rarest * (len(words) - len(both)))
     return common / least if least else 0.0
 
 
