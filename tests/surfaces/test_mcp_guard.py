@@ -142,10 +142,17 @@ def test_each_text_that_comes_from_elsewhere_is_declared_so(tools: type) -> None
 
 def test_a_name_of_one_word_stays_and_any_other_is_fenced() -> None:
     shape = BacktestOfferShape(
-        **dict.fromkeys(("lesson", "outcome", "step", "key", "text", "verdict"), ""),
-        **dict.fromkeys(("turns", "right", "wrong"), 0),
-        at=0.0,
+        lesson="",
         session="x",
+        outcome="",
+        at=0.0,
+        step="",
+        key="",
+        text="",
+        verdict="",
+        turns=0,
+        right=0,
+        wrong=0,
     )
     for name in ("7f3c-9a52", "/home/dev/shop", "main:worker-2", ""):
         assert guarded(replace(shape, session=name)).session == name
