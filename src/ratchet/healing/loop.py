@@ -6,7 +6,6 @@ on with: attempts that ended are never made again, the one under way is.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from ratchet.healing.episode import Attempt, AttemptStatus, Episode, EpisodeStat
 from ratchet.healing.flakes import rates, told_apart
 from ratchet.healing.job import SolveJob, Solver
 from ratchet.healing.missing import missing
-from ratchet.healing.patches import diff_text
+from ratchet.healing.patches import diff_text, taking
 from ratchet.healing.planning.steps import for_step, so_far
 from ratchet.healing.purse import EpisodePurse
 from ratchet.healing.rows import Checkpoint, state_of
@@ -325,8 +324,7 @@ class HealLoop:
         if n == self._episode.start or not told or not kept:
             return ""
         standing = next((f", {each.standing}" for each in self._episode.attempts if each.n == n and each.standing), "")
-        project = shlex.quote(self._episode.task.folder)
-        how = f"ratchet episodes diff {self._episode.id} --attempt {n} | git -C {project} apply -p1"
+        how = taking(self._episode.id, n, self._episode.task.folder)
         return f"attempt {n} mends a part{standing}: {told.removeprefix('it mends ')}; to take that part: {how}"
 
     def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,11 @@ CONTEXT_LINES = 3
 _NOTHING = b"\\ No newline at end of file\n"
 _ESCAPES = {ord('"'): '\\"', ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 LINK_MODE = 0o120000
+
+
+def taking(episode: str, attempt: int, folder: str) -> str:
+    """The command with which a person takes the change of one attempt into the project."""
+    return f"ratchet episodes diff {episode} --attempt {attempt} | git -C {shlex.quote(folder)} apply -p1"
 
 
 def diff_text(changes: Iterable[FileChange]) -> str:
