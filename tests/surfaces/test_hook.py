@@ -752,6 +752,7 @@ def test_secrets_in_the_names_that_a_host_gives_stay_off_the_disk_and_out_of_the
 
 def test_a_hook_that_comes_first_makes_a_home_that_only_its_owner_enters(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    subprocess.run([sys.executable, "-m", "ratchet", "--home", str(home), "hook"], input=b"{}", check=True, timeout=60)
+    command, environ = [sys.executable, "-m", "ratchet", "hook"], {**os.environ, "RATCHET_HOME": str(home)}
+    subprocess.run(command, env=environ, input=b"{}", check=True, timeout=60)
     assert [stat.S_IMODE(each.stat().st_mode) for each in (home, home / "hook")] == [0o700, 0o700]
     assert "no event was named" in (home / "hook" / "hook.log").read_text()

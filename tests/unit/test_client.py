@@ -31,7 +31,7 @@ RATCHET = {
 PUBLICLY: Any = ratchet  # for calls that a type checker would not let pass
 LESSONS = {
     "add", "approve", "backtest", "effect", "export", "facts", "list", "load", "load_reviewed", "predict", "quarantine",
-    "replayed", "retire", "share", "show", "stats", "sync", "take", "trust", "undo", "withdraw_trust", "words",
+    "replayed", "retire", "share", "show", "stats", "sync", "take", "told", "trust", "undo", "withdraw_trust", "words",
 }  # fmt: skip
 
 
