@@ -179,6 +179,7 @@ def test_a_round_in_which_a_step_failed_is_no_success(home: Path, monkeypatch: p
         return Ticked(faults=["tell: the store is read-only"])
 
     monkeypatch.setattr(Runtime, "tick", tick)
+    CliRunner().invoke(cli, ["--home", str(home), "init"])
     done = CliRunner().invoke(cli, ["--home", str(home), "loop", "--once"])
     assert (done.exit_code, done.stdout) == (1, "FAILED tell: the store is read-only\n")
 
