@@ -42,6 +42,7 @@ class _Look:
         healthy = [pair for each, *both in rows if each.healthy for pair in _pairs(*([text] for text in both))]
         return PatchGrounds(
             inputs=len(pairs),
+            answered=sum(map(_is_answer, answers)) - sum(_is_answer(new) for _, new in pairs),
             kept=sum(old == new for old, new in pairs),
             healthy=len(healthy),
             turned=sum(old != new for old, new in healthy),

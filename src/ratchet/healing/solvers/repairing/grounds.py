@@ -54,6 +54,8 @@ class PatchGrounds:
     """Of these, the ones that pass, too."""
     inputs: int = 0
     """Inputs near those of the tests to which the old program has an answer."""
+    answered: int = 0
+    """Others, to which the patch alone has one."""
     kept: int = 0
     """Of these, the ones that are answered as before."""
     healthy: int = 0
@@ -117,7 +119,7 @@ class PatchGrounds:
 
     def _untold(self) -> float:
         """Weigh what nobody looked for, or could compare."""
-        return max(_UNSOUGHT * (not self.searched), _UNTOLD * max(0.0, 1 - self.inputs / FEW_INPUTS))
+        return max(_UNSOUGHT * (not self.searched), _UNTOLD * max(0.0, 1 - (self.inputs + self.answered) / FEW_INPUTS))
 
     def _telling(self) -> int:
         """Count what can tell: tests, or the different calls that they make, and examples. Where answers are spelt out,
