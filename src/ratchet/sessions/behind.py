@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
@@ -35,7 +35,7 @@ def behind(
         words = [mark("ok", "no"), *words_in(command), *words_in(file)]
         indexed: list[Json] = [row["id"] for row in store.having("steps", words, limit=limit)]
         rows = [*rows, *store.find("outcomes", {"id": ("in", indexed)}).rows]
-    named = lru_cache(maxsize=None)(lambda folder: known_as(store, folder))
+    named = cache(lambda folder: known_as(store, folder))
     found = {
         text_in(row, "id"): row
         for row in rows
