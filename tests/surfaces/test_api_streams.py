@@ -197,6 +197,7 @@ def test_the_log_is_json_where_it_is_asked_for_and_hides_secrets(home: Path) -> 
         server.end()
     (log,) = home.parent.glob("serve-*.log")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [each["home"] for each in lines if each["event"] == "home.missing"] == [str(home)]
     asked = next(each for each in lines if each["event"] == "request.served")
     assert (asked["status"], asked["method"]) == (404, "GET")
     assert secret not in log.read_text()

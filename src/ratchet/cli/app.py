@@ -164,10 +164,15 @@ def opened(*, begins: bool = False) -> Runtime:
     return runtime
 
 
+def is_new(runtime: Runtime) -> bool:
+    """Return whether the home was named and is not there yet: one of a typo knows nothing, and whoever serves it or is
+    told by it would not notice."""
+    return click.get_current_context().find_root().obj is not None and not (runtime.exists or runtime.home.is_dir())
+
+
 def say_if_new(runtime: Runtime) -> None:
-    """Say on standard error that the home which was named is not there yet: one of a typo knows nothing, and whoever
-    serves it or is told by it would not notice."""
-    if click.get_current_context().find_root().obj is not None and not (runtime.exists or runtime.home.is_dir()):
+    """Say on standard error that the home which was named is not there yet."""
+    if is_new(runtime):
         new = f"there is no home at {runtime.home} yet, so it begins empty; next: ratchet --home {runtime.home} learn"
         click.echo(f"ratchet: {new}", err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ratchet.cli import shapes, show
-from ratchet.cli.app import Commands, home_option, json_option, opened, say_if_new
+from ratchet.cli.app import Commands, home_option, is_new, json_option, opened, say_if_new
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
 from ratchet.runtime import Runtime
@@ -19,6 +20,7 @@ from ratchet.store.tokens import SCOPES
 if TYPE_CHECKING:
     from ratchet.serving.api.serving import Serving
 
+log = logging.getLogger(__name__)
 _MEGABYTE = 1 << 20
 
 
@@ -59,7 +61,6 @@ def serve(
     except ImportError as error:
         raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
     runtime = opened(begins=True)
-    say_if_new(runtime)
     serving = Serving(
         host=host,
         token=_given(token),
@@ -91,6 +92,11 @@ def run(runtime: Runtime, serving: Serving, port: int, *, form: str = "text", lo
     from ratchet.serving.api.app import create
     from ratchet.serving.api.origins import is_loopback
 
+    logs.configure("json" if form == "json" else "text", log_level)
+    if form == "text":
+        say_if_new(runtime)
+    elif is_new(runtime):  # each line of this log is a document
+        log.warning("home.missing", extra={"home": str(runtime.home)})
     runtime.init()
     known = [each.name for each in runtime.tokens.counting()]
     if not is_loopback(serving.host) and not known and not serving.token:
@@ -98,7 +104,6 @@ def run(runtime: Runtime, serving: Serving, port: int, *, form: str = "text", lo
             f"{serving.host} is not this machine alone, and there is no token: make one with "
             "`ratchet token add NAME --scope read`, or give one with --token"
         )
-    logs.configure("json" if form == "json" else "text", log_level)
     listener = server.bound(serving.host, port)
     address = server.address_of(listener, serving.host)
     app = create(runtime, serving)
