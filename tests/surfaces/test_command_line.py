@@ -180,10 +180,10 @@ def test_learn_ends_with_what_fixed_what_failed(shell: Shell) -> None:
     assert "nothing new" in shell.run("learn", str(HISTORY)).stdout
 
 
-def test_patterns_of_one_kind_of_spread_follow_the_cost_that_is_shown(taught: Shell) -> None:
+def test_patterns_of_one_kind_of_spread_follow_the_impact_that_is_shown(taught: Shell) -> None:
     told = taught.run("patterns", "--limit", "100").stdout
-    assert "Cost, which orders them with the sessions" in told
-    shown = [float(each.replace(",", "")) for each in re.findall(r", cost ([\d,]+)  p", told)]
+    assert "Impact, which orders them with the sessions" in told
+    shown = [float(each.replace(",", "")) for each in re.findall(r", impact ([\d,]+)  p", told)]
     listed = json.loads(taught.run("patterns", "--json").stdout)
     assert shown == [pytest.approx(each["impact"], abs=0.5) for each in listed if each["triage"]["state"] == "open"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.failures.spans import COST, UNTIL_FIXED, span
+from ratchet.failures.spans import IMPACT, UNTIL_FIXED, span
 from ratchet.lessons.failing import FINDINGS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
     if any(each.wasted_s >= 1 for each in found):
         show.row(out, UNTIL_FIXED)
     if found:
-        show.row(out, COST)
+        show.row(out, IMPACT)
     if more:
         show.row(out, more)
     if hidden:
@@ -63,7 +63,7 @@ def _line(each: Pattern) -> Styled:
     line.append(f", last {show.ago(each.last_seen)}")
     if each.wasted_s >= 1:
         line.append(f", {span(each.wasted_s)} until fixed")
-    line.append(f", cost {each.impact:,.0f}")
+    line.append(f", impact {each.impact:,.0f}")
     return line.append(f"  {each.id}", "dim")
 
 
