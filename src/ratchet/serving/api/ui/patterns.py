@@ -99,7 +99,11 @@ def patterns(
 
 def _fitting(found: Sequence[PatternRow], q: str) -> Sequence[PatternRow]:
     words = q.lower().split()
-    return [each for each in found if all(word in f"{each.template} {each.id}".lower() for word in words)]
+    return (
+        [each for each in found if all(word in f"{each.template} {each.id}".lower() for word in words)]
+        if words
+        else found
+    )
 
 
 def _is_in(held: str, state: str) -> bool:
