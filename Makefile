@@ -1,4 +1,4 @@
-# make demo   sets up .venv and shows what Ratchet does        make check   fast and strict: lint, types, layers, unit tests
+# make demo   sets up .venv and shows what Ratchet does        make check   fast and strict: lint, types, layers, unit tests that are quick
 # make test   sets up .venv and runs every test                make bench   prints every published figure with its baseline
 # make soak   the long campaigns                               make docs    writes docs/reference from the code
 # make site   builds the documentation as a site, strictly, into site/
@@ -10,7 +10,15 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
-PARTS  := tests/surfaces tests/contract tests/loops tests/unit
+PARTS  := tests/surfaces tests/loops tests/contract tests/unit
+
+# What `make check` has shown just before is left out by `make test CHECKED=1`: of tests/unit all but what is slow, and the
+# properties, which it asks for a few examples only.
+REST_OF_UNIT := $(if $(CHECKED),-m "slow or hypothesis")
+BESIDE       := $(PARTS) $(if $(CHECKED),tests/architecture)
+
+# Or each of a hundred processes would compile what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test $(PARTS) others peers test-postgres check lessons units static statistics bench soak docs site wheel changelog pictures clean
 
@@ -22,10 +30,10 @@ test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 $(PARTS) others
 
 $(PARTS): $(READY)
-	$(BIN)/python -m pytest $@
+	$(BIN)/python -m pytest $@ $(if $(filter %/unit,$@),$(REST_OF_UNIT))
 
 others: $(READY)
-	$(BIN)/python -m pytest $(PARTS:%=--ignore=%)
+	$(BIN)/python -m pytest $(BESIDE:%=--ignore=%)
 
 # The tests of packages that `ratchet.compat` stands in for.
 peers: $(READY)
@@ -46,7 +54,7 @@ check: $(READY)
 
 LESSONS := tests/unit/lessons tests/unit/failures
 STATISTICS := tests/unit/gate tests/unit/evolving
-QUICKLY := $(BIN)/python -m pytest -q --hypothesis-profile quick
+QUICKLY := $(BIN)/python -m pytest -q --hypothesis-profile quick -m 'not slow'
 
 lessons: $(READY)
 	$(QUICKLY) $(LESSONS)

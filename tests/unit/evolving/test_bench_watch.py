@@ -47,6 +47,7 @@ def watching(tmp_path: Path) -> Iterator[Watching]:
     made.runtime.close()
 
 
+@pytest.mark.slow
 def test_an_agent_that_gets_worse_is_told_of_once(watching: Watching) -> None:
     held = watching.book.freeze(watching.asked, watching.means())
     for _ in range(4):

@@ -300,6 +300,7 @@ def test_nothing_is_half_imported(book: BenchBook, tmp_path: Path, runtime: Runt
     assert (sorted((runtime.home / "benchmarks").iterdir()), book.names(), len(book.history())) == before
 
 
+@pytest.mark.slow
 def test_ten_thousand_evaluations_are_a_page_of_history(book: BenchBook, runtime: Runtime, asked: BenchAsked) -> None:
     from ratchet.evolving import rows as evolutions
 

@@ -75,6 +75,7 @@ def test_each_weakness_can_be_mended_where_it_is(folder: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_every_idea_fits_the_agent_once(folder: Path, tmp_path: Path) -> None:
     tried: list[dict[str, str]] = []
     agent = tmp_path / "agent"

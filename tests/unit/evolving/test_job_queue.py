@@ -29,6 +29,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_killed_driver_is_swept_by_the_next_and_that_of_a_living_one_is_not(place: Path) -> None:
     killed, living = (
         subprocess.Popen([sys.executable, "-c", DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

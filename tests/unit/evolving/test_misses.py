@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ratchet.cli.show_evolve import race_line
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
@@ -10,6 +12,7 @@ from ratchet.evolving.race.misses import chances_missed, missed
 from ratchet.evolving.race.race import Standing
 
 
+@pytest.mark.slow
 def test_a_larger_gain_a_lower_bar_and_less_noise_are_missed_less() -> None:
     usual = {"gain": 0.10, "level": 0.01, "differed": 0.4, "mde": 0.05, "cap": 1_500, "doubt": 1.0}
 

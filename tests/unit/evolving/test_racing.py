@@ -43,6 +43,7 @@ def standings(race: Race, racers: int) -> list[Standing]:
     return [race.standing(racer) for racer in range(racers)]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([0.2, 0.5, 0.7, 0.9]), min_size=1, max_size=5))
 def test_the_order_in_which_runs_end_and_how_many_are_under_way_decide_nothing(seed: int, rates: list[float]) -> None:
     score, found = coins(seed, rates, 0.5), []
@@ -150,6 +151,7 @@ def test_a_candidate_that_excuses_itself_where_it_would_lose_is_refused_and_name
         assert found.reason.startswith("refused: only its own runs could not be measured in 10 pairs, and only those")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.1, 0.01])
 def test_nobody_is_kept_by_the_pairs_that_it_leaves_out(level: float) -> None:
     """Nine excuses are too few to be told from chance; they are no help either."""
@@ -233,6 +235,7 @@ def test_levels_of_a_batch_use_the_keeps_from_before_it(history: list[bool], cou
     )
 
 
+@pytest.mark.slow
 def test_twenty_idle_proposals_are_hardly_ever_kept() -> None:
     kept = 0
     for seed in range(30):

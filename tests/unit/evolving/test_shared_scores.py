@@ -28,6 +28,7 @@ def decided(path: Path, version: str) -> str:
     return answer.decision if answer else "first"
 
 
+@pytest.mark.slow
 def test_every_process_comes_to_the_same_decisions(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     assert decided(path, "base") == "first"

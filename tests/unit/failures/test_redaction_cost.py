@@ -56,6 +56,7 @@ MORE = ("'", '"', "=", ": ", "{", "(", "|", "/", "a=b&", "-", ".", "@")
 LINES = 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", OPENINGS.values(), ids=OPENINGS)
 def test_four_times_the_text_takes_no_more_than_some_four_times_the_work(opening: str) -> None:
     for filler in (*FILLERS, *MORE):

@@ -315,12 +315,14 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_long_hostile_line_costs_no_more_than_its_length(unit: str) -> None:
     # No clock: what backtracks would not end within the test run.
     redact(unit * (150_000 // len(unit)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(HOSTILE), min_size=1, max_size=4).map("".join), st.integers(50, 400))
 def test_a_mixture_of_hostile_pieces_neither_hangs_nor_fails(piece: str, times: int) -> None:
     once = redact(piece * times)

@@ -92,6 +92,7 @@ def test_what_a_machine_drew_goes_from_a_path_and_behind_an_option(text: str) ->
     assert hidden.startswith(text[:10])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["\\n", "\\\\n", "\n"])
 def test_many_entries_take_linear_time(end: str) -> None:
     for piece in ("- name: DB_PASSWORD", "  value: @", "value = 'x", "  x: ", '"a', "read T <<EOF", "<pw>", "\\", "{"):

@@ -36,6 +36,7 @@ assert len(set(found)) == 1, set(found)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
 def test_threads_that_are_first_agree(attempt: int) -> None:
     ended = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, check=False)

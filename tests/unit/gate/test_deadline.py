@@ -98,6 +98,7 @@ def test_units_without_a_coin_are_no_evidence() -> None:
     assert EffectEvidence(known)() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_no_effect_is_rarely_called_one_however_often_one_looks() -> None:
     calls = [found_at(simulated(seed, 0.6, 0.6, DEADLINE_UNITS)) for seed in range(150)]
     assert sum(at is not None for at in calls) <= 10

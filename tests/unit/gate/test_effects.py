@@ -98,6 +98,7 @@ def run_of(chance: random.Random, withheld_rate: float, shown_rate: float, units
     return False
 
 
+@pytest.mark.slow
 def test_no_effect_is_rarely_called_one_however_often_one_looks() -> None:
     chance = random.Random(7)
     assert sum(run_of(chance, 0.6, 0.6, 150) for _ in range(200)) <= 10

@@ -419,6 +419,7 @@ def _labels_from_the_mixture(chance: random.Random, rate: float, promote: bool) 
         yield (chance.random() < worse / (worse + better)) != promote, ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promote", [False, True], ids=["revert", "keep"])
 @pytest.mark.parametrize("rate", [0.5, 0.8, 0.95, 0.99])
 def test_a_change_that_does_nothing_is_hardly_ever_judged(rate: float, promote: bool) -> None:

@@ -96,6 +96,7 @@ def test_a_search_keeps_few_false_proposals_where_greedy_keeps_many() -> None:
     assert eight.runs < one.runs
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("benchmarks")
 def test_the_table_in_short_holds_its_goals() -> None:
     guard = import_module("guard")

@@ -37,6 +37,7 @@ def looped(gate: ScoreGate, chance: Random, gains: list[float]) -> list[str]:
     return kept
 
 
+@pytest.mark.slow
 def test_the_expected_evidence_of_no_gain_is_at_most_one_at_a_time_chosen_by_looking() -> None:
     """The mean of an e-value stopped at its highest early point is the strictest look; a bound of 1 holds for any."""
     chance, stopped = Random(7), []
@@ -91,6 +92,7 @@ def test_a_version_that_scores_less_is_no_evidence_of_a_gain(new: list[float], o
         assert all(log_ratio(found, effect) <= 1e-9 for effect in (0.5, 1.0, 4.0))
 
 
+@pytest.mark.slow
 def test_in_fifty_idle_proposals_nothing_is_kept() -> None:
     kept = [looped(ScoreGate(), Random(seed), [0.0] * 50) for seed in range(4)]
     assert sum(map(bool, kept)) <= 1  # each with a chance of at most 5 %
@@ -268,6 +270,7 @@ def test_doubt_is_never_a_gain_and_harm_never_more_than_doubt(a: int, b: int, c:
     assert log_harm(new, old) <= log_doubt(new, old) + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.6])
 def test_who_fails_alike_is_seldom_found_to_fail_more_however_often_one_looks(rate: float) -> None:
     chance, fired = Random(5), 0

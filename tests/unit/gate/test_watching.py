@@ -18,6 +18,7 @@ def watched(seed: int, *, quiet: int, loss: float, checks: int) -> RegressionWat
     return watch
 
 
+@pytest.mark.slow
 def test_a_quiet_watch_stays_quiet() -> None:
     assert all(watched(seed, quiet=200, loss=0, checks=200).state.alarm is None for seed in range(4))
 

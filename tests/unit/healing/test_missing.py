@@ -293,6 +293,7 @@ def _large(path: Path) -> None:
         file.truncate(1 << 33)  # sparse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -58,6 +58,7 @@ def texts_of(source: str) -> set[str]:
     return {applied(program.text, (edit,)) for edit in found}
 
 
+@pytest.mark.slow
 def test_nearly_all_edits_are_python_and_all_leave_the_rest_of_the_text_alone() -> None:
     program, found = edits_of(SOURCE)
     broken = 0
@@ -273,6 +274,7 @@ def shares(memory: list[Remembered], family: str) -> float:
     return sum(share for edit, share in zip(found, said, strict=True) if edit.family == family)
 
 
+@pytest.mark.slow
 def test_memories_that_agree_say_more_than_as_many_that_do_not() -> None:
     agree = [Remembered("comparison", "< => <=", 0.01, 0.02)] * 4
     differ = [Remembered(name, "", 0.01, 0.02) for name in ("comparison", "negation", "variable", "growing")]

@@ -50,6 +50,7 @@ def test_another_name_is_no_task(name: str) -> None:
         tasks.task(name)
 
 
+@pytest.mark.slow
 def test_every_class_of_fault_finds_a_program_that_it_fits() -> None:
     seen = {fault.fault for task in tasks.all_tasks() for fault in faults.faulty(task.sources)}
     assert seen == set(faults.CLASSES)

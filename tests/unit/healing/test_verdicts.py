@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def ran(output: str) -> Ran:
     )
 
 
+@pytest.mark.slow
 @given(st.integers(-120, 120), st.sampled_from(("head", "tail")), st.integers(0, 3))
 def test_a_secret_across_the_cut_is_not_kept_in_part(off: int, end: str, more: int) -> None:
     filler = "ok 12\n" * (OUTPUT_CHARS // 5)

@@ -367,6 +367,7 @@ def _count_up(path: Path, key: str, times: int) -> None:
         done += 1
 
 
+@pytest.mark.slow
 def test_processes_that_edit_at_once_lose_nothing_and_readers_see_whole_files(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"a": 0, "b": 0, "c": 0}')

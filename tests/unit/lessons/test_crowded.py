@@ -32,6 +32,7 @@ def store_in(home: Path) -> SqliteStore:
     return store
 
 
+@pytest.mark.slow
 def test_every_session_that_fails_has_its_exposure_while_candidates_are_mined(tmp_path: Path) -> None:
     store, told, most = store_in(tmp_path), list[Row](), 0
 

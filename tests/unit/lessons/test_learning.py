@@ -50,6 +50,7 @@ def test_a_first_line_that_is_long_and_broken_costs_itself_only(home: Path, tmp_
         assert (found.outcomes, [each.line for each in found.quarantined]) == (1, [1])
 
 
+@pytest.mark.slow
 def test_a_small_archive_of_a_huge_blank_is_read_in_little_memory_and_linear_time(home: Path, tmp_path: Path) -> None:
     good = json.dumps({"task": "t", "success": False, "error": "Error: the frobnicator broke"}).encode()
     with gzip.open(tmp_path / "x.jsonl.gz", "wb", 9) as file:

@@ -167,6 +167,7 @@ store.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_ten_processes_that_write_at_once_each_find_what_they_wrote(tmp_path: Path) -> None:
     path = tmp_path / "ratchet.db"

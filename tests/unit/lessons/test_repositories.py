@@ -74,6 +74,7 @@ def learnt(store: Store, order: tuple[int, ...]) -> list[tuple[str, str, int]]:
     return sorted((each.state, each.text, each.tried) for each in listed(store))
 
 
+@pytest.mark.slow
 def test_clones_of_one_remote_are_one_project_in_whatever_order_it_is_told(tmp_path: Path) -> None:
     found = []
     for number, order in enumerate(permutations(range(len(SESSIONS)))):

@@ -374,7 +374,8 @@ def test_a_folder_that_is_a_link_is_refused_as_a_linked_file_is(ratchet: Ratchet
         "x: 2024-99-99", "x: !!int abc", "x: !!bool foo", "x: !!timestamp foo", "x: !!float abc", "x: =", "<<: 5",
         "x: 0x" + "f" * 20_000, "x: 1:" + "1:" * 5_000 + "1", "? !!set {a}\n: b",
         "x: !!python/object/apply:os.system [x]",
-        "x: \"\\UFFFFFFFF\"", "%YAML " + "1" * 5_000 + ".1", "x: " + "[" * 5_000, "\x07", "x: \"\\uD800\"",
+        "x: \"\\UFFFFFFFF\"", "%YAML " + "1" * 5_000 + ".1",
+        pytest.param("x: " + "[" * 5_000, marks=pytest.mark.slow), "\x07", "x: \"\\uD800\"",
     ],
 )  # fmt: skip
 def test_no_front_matter_of_a_stranger_ends_the_reading_of_the_others(ratchet: Ratchet, shop: Path, front: str) -> None:

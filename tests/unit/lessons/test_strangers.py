@@ -209,6 +209,7 @@ LAYOUTS: tuple[Layout, ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
 def test_what_a_stranger_wrote_names_only_itself_and_git_is_started_on_nothing_else(
     mine: Path, outside: Path, layout: Layout

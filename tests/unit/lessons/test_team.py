@@ -48,7 +48,7 @@ def linked(file: Path) -> None:
         (line() + line(do="git commit --no-verify"), 2, "must not be advice"),
         (line() + line(do=""), 2, "needs `when`"),
         (line() + "\0" * 70_000, 2, "longer than"),
-        (line() * 4000, 0, "larger than"),
+        pytest.param(line() * 4000, 0, "larger than", marks=pytest.mark.slow),
         (lambda file: linked(file), 0, "not read"),
         (lambda file: os.mkfifo(file), 0, "not a plain file"),
         (lambda file: file.mkdir(), 0, "not a plain file"),

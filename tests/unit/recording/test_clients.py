@@ -131,6 +131,7 @@ def learnt(home: Path, *paths: Path) -> tuple[int, Row, str]:
     return ran.returncode, json.loads(ran.stdout), ran.stderr
 
 
+@pytest.mark.slow
 def test_a_file_without_a_step_is_named_and_a_result_in_another_file_counts(tmp_path: Path) -> None:
     frame: Row = {"sessionId": SESSION, "cwd": "/srv", "version": "2.0.0", "isSidechain": False}
     call: Json = {"type": "tool_use", "id": "toolu_01abcdefghij", "name": "Bash", "input": {"command": "make"}}

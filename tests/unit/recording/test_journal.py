@@ -429,6 +429,7 @@ def test_a_row_that_the_store_refuses_costs_itself(home: Path, store: SqliteStor
     assert [piece.reason for piece in found.quarantined] == ["outcome '2' cannot be stored: no twos"]
 
 
+@pytest.mark.slow
 def test_drains_at_the_same_time_count_each_line_once(home: Path, store: SqliteStore) -> None:
     journal = Journal(str(home))
     for number in range(6000):
@@ -489,6 +490,7 @@ def test_a_forked_child_writes_to_a_segment_of_its_own(home: Path, store: Sqlite
     assert len(segments(str(home))) == 1, "the parent's, which it still writes to"
 
 
+@pytest.mark.slow
 def test_a_fork_while_another_thread_writes_blocks_neither(home: Path, store: SqliteStore) -> None:
     journal = Journal(str(home))
     stop = threading.Event()

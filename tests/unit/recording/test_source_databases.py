@@ -120,6 +120,7 @@ def test_a_view_that_never_ends_is_not_read(opencode: Path) -> None:
     assert "no agent that is known" in str(read.items[0])
 
 
+@pytest.mark.slow
 def test_tables_whose_join_is_beyond_all_measure_are_given_up(opencode: Path) -> None:
     with sqlite3.connect(opencode) as held:
         held.execute("DROP TABLE session")

@@ -86,6 +86,7 @@ def test_a_body_that_is_cut_or_goes_on_with_something_else_is_refused(
             unpacked(wrong, encoding, 1_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", get_args(Encoding))
 def test_a_small_body_does_not_become_one_line_that_takes_gigabytes_as_objects(encoding: Encoding) -> None:
     """64 MB of JSON are 22 million objects: 63 kB of gzip would keep a server busy for a minute."""
@@ -122,6 +123,7 @@ def test_without_a_reader_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
         unpacked(b"x", "zstd", 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("filler", [b" ", b"x"])
 def test_a_packed_line_that_would_fill_memory_is_named_and_what_stands_before_it_is_read(
     tmp_path: Path, filler: bytes

@@ -143,6 +143,7 @@ def plant(project: Path, links: dict[str, str], home: str | None) -> None:
         settings_file.write_text(f"home = {home}\n")
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_whatever_links_a_project_brings_no_path_but_a_pythons_own_files_is_shown(data: st.DataObject) -> None:

@@ -86,6 +86,7 @@ def test_no_bytes_break_the_readers(content: bytes) -> None:
         request.parsed(content + b"\r\n\r\n")
 
 
+@pytest.mark.slow
 @given(st.integers(1, 600), st.from_regex(r"[a-z]{1,20}\.[a-z]{2,20}", fullmatch=True))
 def test_the_name_of_a_real_hello_is_read_however_it_is_cut(cut: int, name: str) -> None:
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()

@@ -53,6 +53,7 @@ def test_whatever_stands_in_a_pattern_it_is_one(pattern: str, path: str) -> None
     may_change(Agent(how="command", argv=("true",), changes=(pattern,)), path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loose", [False, True])
 @pytest.mark.parametrize(
     "pattern",

@@ -317,6 +317,7 @@ def test_a_full_disk_is_a_store_error_and_what_was_stored_stays(path: Path) -> N
     store.close()
 
 
+@pytest.mark.slow
 def test_first_starts_at_the_same_time_all_succeed(path: Path) -> None:
     code = f"from ratchet.store.sqlite import SqliteStore; SqliteStore({str(path)!r}).close()"
     starts = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(6)]

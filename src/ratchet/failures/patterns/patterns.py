@@ -31,7 +31,9 @@ RECURS_SESSIONS = 2
 SEVERITY_WEIGHTS: Mapping[str, float] = {"low": 0.5, "medium": 1.0, "high": 2.0, "critical": 4.0}
 """Each step of severity counts twice the one below."""
 
-ORDER = "first what several sessions met lately, then what they met before, then the rest; each by sessions times impact"
+ORDER = (
+    "first what several sessions met lately, then what they met before, then the rest; each by sessions times impact"
+)
 """How patterns are listed, in the words that stand beside every list of them."""
 
 REST = 2

@@ -117,6 +117,7 @@ def test_a_check_will_miss_an_import_only_where_an_edited_file_does(
         assert "a name that `go build` will not know: `strings` comes" in trigger.line(found, around)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -141,6 +141,7 @@ def plain(number: int) -> list[Row]:
     return [shell("go build ./..."), shell(f"cat cmd/file{number}.go"), shell("git status")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_planted_coincidence_is_never_credited(tmp_path: Path, seed: int) -> None:
     """500 such worlds are tried by benchmarks/learn.py."""
