@@ -444,11 +444,11 @@ _COMMANDS = {
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
 LITERALS = Literals(
-    (*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *named.NEEDLES, *named.ASSIGNED)
+    (*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *named.NEEDLES, *named.ASSIGNED, "login", "log in", "identify", "recovery", "backup code")
 )
 """What `hide_known` and `named.may_hold` ask of a text."""
 _WITHOUT_SIGNS_COMMANDS = 6
-COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,3}(?:[,;|\t\\\r\n]|\Z)"
+COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,40}(?:[,;|\t\\\r\n]|\Z)"
 """What a text in lower case holds where a line of headings names a column of credentials."""
 BLOCK = r":[ \t]{1,8}[|>][-+0-9]{0,2}(?:[\r\n]|\\{1,7}[nr])"
 """What a text holds where a YAML value stands in the lines that follow its name."""

@@ -15,6 +15,7 @@ from ratchet.failures.redaction.drawn import is_drawn
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 NEEDLES = (
     "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn",
@@ -41,7 +42,7 @@ _PASSWORDS = (
     r"|secrets?|c(?:vv2?|vc)(?<![a-z]cvv)(?<![a-z]cvc)(?![a-z])|otp(?<![a-z]otp)(?![a-z]|_app)"
 )
 _TOKENS = (
-    r"tokens?|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
+    r"tokens?|salt(?<=[_-]salt)(?![a-z])|c(?:redentials?|reds(?<![a-z]creds)|lient[_.\s-]?key)|a(?:pi|ccess|ccount|uth|pp)[_.\s-]?keys?"
     r"|s(?:igning|hared|ervice|torage|sh|ubscription|ession|as)[_.\s-]?keys?|private[_.\s-]?keys?"
     r"|p(?:at(?<=_pat)(?![a-z])|ass(?<=[a-z]pass)(?==))|encryption[_.\s-]?keys?|master[_.\s-]?keys?|webhook[_.\s-]?keys?|license[_.\s-]?keys?|deploy[_.\s-]?keys?"
 )
@@ -52,7 +53,7 @@ _WEAK = (
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp", *NEEDLES[-4:]), _PASSWORDS),
-    ("secret", 8, ("token", "cred", "key", "_pat", "pass="), _TOKENS),
+    ("secret", 8, ("token", "cred", "key", "_pat", "pass=", "salt"), _TOKENS),
     ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
     ("password", 3, FOREIGN, "|".join(FOREIGN).replace(" ", r"\ ")),
 )
@@ -64,12 +65,12 @@ _NAMES = (
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
 (?P<rest>[\w.-]{0,40}+)
-(?P<spoken>(?:\ (?:[a-z([][\w@.)\]-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is)\ |\\{0,7}["'],))?
+(?P<spoken>(?:\ (?:[a-z([\x80-\uffff][\w@.)\]\x80-\uffff-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is|ist|lautet|est|es|é|è|jest|är)\ |\\{0,7}["'],))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\)|\}(?=\s{0,4}=\s{0,4}["']))
 (?P<sep>\s{0,16}+(?:(?:as\ )?string\ (?==))?(?:\\{1,7}[nrt]\s{0,8}+){0,3}
-  (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to|lautet|ist)(?=\s)
+  (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to|lautet|ist|est|es|é|è|jest|är)(?=\s)|[是为為は는은]
    |(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
-  \s{0,8}+(?:[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
+  \s{0,8}+(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|<!\[cdata\[)?
   |</[\w:]{1,20}>(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|(?<=["'])(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n){2}
@@ -78,7 +79,7 @@ _REST = r"""
      \s{0,4}:\s{0,4}\\{0,7}["'][^"'\r\n]{0,100}+["']){0,4}+
    (?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}(?:[a-z]{0,20}value|(?:text|input|received)(?=[\\"']))[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
   |(?:\r?\n|\\{1,7}n)\ \ [^\r\n\\]{1,200}\[type=\w{1,60},\ input_value=
-  |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,8}+(?=\\{0,15}["'])|[ \t]{1,40}+\|[ \t]{1,4}+|[ \t]{1,8}+)
+  |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,40}+(?=\\{0,15}["'])|[ \t]{1,40}+[|│][ \t]{1,4}+|[ \t]{1,8}+)
 (?:(?<=[:,]\ )[!&][\w!-]{1,20}+\ )?+
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\])|string\(\d{1,6}\)\ (?="))?
   (?:[bfrun@$]{1,2}(?=["']))?\\{0,15}+["'`])?
@@ -152,6 +153,11 @@ def may_hold(low: str, stands: set[str]) -> bool:
     """Tell whether a text, in lower case, may hold a name that matters here; `stands` are the literals in it."""
     if not stands.isdisjoint(NEEDLES) or (("=" in low or ": " in low) and not stands.isdisjoint(ASSIGNED)):
         return True
+    return speaks_foreign(low)
+
+
+def speaks_foreign(low: str) -> bool:
+    """Tell whether a password is named in another language."""
     return not low.isascii() and any(map(low.__contains__, FOREIGN))
 
 
@@ -186,6 +192,13 @@ def hide_named(text: str, low: str) -> str:
             end, run_end, quoted = _value_end(text, gap, run_end)
             if chained > _MOST_NAMES:
                 end = run_end
+            if text.startswith(("[", "- "), start) and not gap["opener"]:
+                for at, till in _items(text, start):
+                    item = text[at : min(till, at + _JUDGED)]
+                    if looks_random(item, _SPOKEN if shortest == _SHORTEST_PASSWORD else _LONG) and not is_placeholder(item):
+                        out += (text[done:at], f"[redacted:{label}]")
+                        done = position = till
+                continue
             value = text[start : min(end, start + _JUDGED)]
             least = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
             if chained > _MOST_NAMES or (
@@ -278,6 +291,20 @@ def _value_end(text: str, gap: re.Match[str], run_end: int) -> tuple[int, int, b
     return end, run_end, False
 
 
+def _items(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Find where the items of a list stand: `["one", "two"]`, or a dash and a word on each line."""
+    for _ in range(_MOST_ITEMS):
+        found = compiled(_ITEM).match(text, start)
+        if found is None:
+            return
+        yield found.span(2 if found[1] else 3)
+        start = found.end()
+
+
+_MOST_ITEMS = 100
+_ITEM = r"\s{0,40}(?:[\[,]\s{0,40}([\"'])([^\"'\r\n\\]{3,200})\1|- ([^\s\"',\[\]{}]{3,200})(?=\s|$))"
+
+
 def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
     """The quote that closes one written with `depth` backslashes before it; -1 when there is none nearby."""
     limit = min(len(text), start + _QUOTED_LIMIT)
@@ -305,7 +332,8 @@ def _is_credential(
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
     if "->" in sep and not spoken and not is_drawn(value):  # the other name of a branch or a link
         return False
-    if _is_harmless(name[0], gap, value) or (sep.isspace() and value[0] == "-" and not quoted):  # the next option
+    is_literal = compiled(_DIGIT).search(value) is not None and (quoted or _is_option(low, name.start()))
+    if _is_harmless(name[0], gap, value, is_literal=is_literal) or (sep.isspace() and value[0] == "-" and not quoted):  # the next option
         return False
     if sep[0] == "," and "value" not in sep:
         return _is_option(low, name.start()) or looks_random(value, max(8, shortest))
@@ -325,8 +353,8 @@ def _is_credential(
         ):
             return False  # a variable, a type
         return looks_random(value, shortest) and not is_fact
-    if spoken or sep.strip().removesuffix(" now") in ("is", "to", "|", "lautet", "ist") or "->" in sep:
-        return looks_random(value, _SPOKEN)
+    if spoken or compiled(_SAID).fullmatch(sep.strip()) or "->" in sep:
+        return looks_random(value, _SPOKEN) or (value.isdecimal() and len(value) >= _SPOKEN)
     if quoted:
         return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
     return (
@@ -357,6 +385,7 @@ def _is_option(low: str, start: int) -> bool:
     return before.startswith("-", before.rfind(" ") + 1) if " " in before else low.startswith("-")
 
 
+_SAID = r"(?:is|to)(?: now)?|[|│]|lautet|ist|est|es|é|è|jest|är|[是为為は는은]"
 _FIELD = r"[A-Za-z_][\w.-]*="
 _COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
 _LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
@@ -380,7 +409,7 @@ def is_placeholder(value: str) -> bool:
     )
 
 
-def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
+def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool) -> bool:
     if is_placeholder(value) or not compiled(_ALNUM).search(value):
         return True
     rest = gap["rest"]
@@ -392,7 +421,7 @@ def _is_harmless(name: str, gap: re.Match[str], value: str) -> bool:
     if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
         return True
     last = value.rpartition(".")[2]
-    return compiled(_REFERENCE).match(value) is not None and not (
+    return not is_literal and compiled(_REFERENCE).match(value) is not None and not (
         len(last) >= _LONGEST_WORD and last.isalnum() and is_drawn(last)
     )
 
@@ -410,7 +439,9 @@ def looks_random(value: str, shortest: int) -> bool:
         return compiled(_FACT).match(value) is None
     if len(value) >= 32 and _HEX.issuperset(value) and len(compiled(_DIGIT).findall(value)) >= 4:
         return True
-    return len(value) >= _LONGEST_WORD and is_drawn(value)
+    return len(value) >= _LONGEST_WORD and (is_drawn(value) or len(_SIGNS.intersection(value)) >= _MANY_SIGNS)
 
 
 _HEX = frozenset("0123456789abcdefABCDEF")
+_SIGNS = frozenset("!@#$%^&*?~;=+")
+_MANY_SIGNS = 4  # different ones, in a value without a space

@@ -128,11 +128,18 @@ def _redacted_once(text: str) -> str:
             from ratchet.failures.redaction.entries import hide_rest
 
             found = hide_rest(found)
+    if not stands.isdisjoint(_SPEAKS) or named.speaks_foreign(low):
+        from ratchet.failures.redaction.looks import hide_spoken
+
+        found = hide_spoken(found, words if found is text else set(found.split()))
     if is_drawn:
-        from ratchet.failures.redaction.lone import hide_lone
+        from ratchet.failures.redaction.looks import hide_lone
 
         found = hide_lone(found)
     return forms.hide_personal(found)
+
+
+_SPEAKS = ("pass", "pw", "secret", "token", "cred", "auth", "login", "log in", "identify", "key", "recovery", "backup code", *named.NEEDLES[-4:])
 
 
 def _without_lines(text: str, low: str, stands: set[str]) -> str:

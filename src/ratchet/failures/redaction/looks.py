@@ -1,0 +1,170 @@
+"""Hides what looks chosen or drawn to be kept secret. Near a word that means a credential, any word does that is no
+name, fact or hash: in which language, protocol, option or sentence, before or behind the value, is not asked. Elsewhere
+only what nothing but a key looks like goes.
+
+In 3.8 million lines of code, logs, documents and histories the first rule changed 14 that hold no secret.
+
+Lean: a hook process imports this, and only for a text that speaks of a credential or holds drawn characters.
+"""
+
+from __future__ import annotations
+
+from ratchet.failures.expressions import compiled
+from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
+from ratchet.failures.redaction.literals import LONGEST, MOST
+from ratchet.failures.redaction.named import FOREIGN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+_PASSWORD = (
+    r"passw(?!ork)|passphrase|passcode|pwd(?![a-z])|(?<![a-z0-9])(?:pw|pass|psk)(?![a-z])|pw(?=[\s:=])|identify(?=\s)"
+    r"|log(?:ged)? ?in(?![\"\\])|credential|(?<![a-z])creds?(?![a-z])"
+    rf"|(?:recovery|backup)[ _-]?code|kennwort|wachtwoord|senha(?![a-z])|contrasena|{'|'.join(FOREIGN)}"
+)
+_TOKEN = r"secret|token|(?<![a-z])auth(?!or)|(?:api|access|private|auth|account|master|unseal)[ _-]?key|encrypt"
+_SPOKEN = rf"(?<!redacted:)(?:(?P<password>{_PASSWORD})|{_TOKEN})"
+_ASKED = rf"{_SPOKEN}\w{{0,20}}[^a-z\n]{{0,12}}\n(?:[^a-z\n]{{0,12}}\n)?\Z"  # a question for a password, the item before its value
+_ALONE = r"[ \t>*\"'`-]*"  # what may stand beside a value that has a line of its own
+_BEFORE, _BEHIND, _ABOVE = 100, 60, 60  # characters: of the line before and behind a value, and of the lines above
+_HEADED = 300  # characters above a value alone within which the words stand that say what it is
+
+_WORD = r"[^\s\x1b\"'`<>(){}\[\],;|\\→]{6,}"
+_PART = r"[^:=/]{6,}(?:={1,2}$)?"
+_BASE64 = r"[A-Za-z0-9+/_-]{20,}={0,2}"
+_SHORTEST, _LONGEST_VALUE = 6, 200
+_SHORTEST_WORD = 8  # characters of a value that is a word and a number
+_SHORTEST_JOINED = 20  # characters of a value with `_`, below which it is a name
+_LEAST_ODD = 0.3  # of its pairs
+_LEAST_ODD_LONE = 0.4
+_SIGNS = frozenset("!@#^&?$")
+_MIXED = r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9].{0,60}[!@#^&?$].*"  # of all four kinds
+_NUMBERED = r"[A-Za-z]+([0-9]{2,})"
+# A version, a date, a quantity, a file, a variable, an id with what it is the id of, a number of something, a hash,
+# ranges of characters, codes of places, a name about a credential.
+_FACT = (
+    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|.*#\d+$"
+    r"|[0-9a-fA-F.-]+$|(?:sha|md)\d|.*(?:a-z|A-Z|0-9)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
+    r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
+)
+_IS_PATH = r"[./~\\]|.*(?:/.*/|//|\.\w{1,5}(?:$|:))"
+_dull: set[str] = set()  # words without a candidate, whatever stands beside them
+
+
+def hide_spoken(text: str, words: set[str]) -> str:
+    """The text without what looks like a credential near a word that means one. `words` are those of the text."""
+    if not any([_holds(word) for word in words - _dull]):  # noqa: C419
+        return text
+    return compiled(_WORD).sub(_without, text)
+
+
+def _holds(word: str) -> bool:
+    """Tell whether a value may stand in a word; one that holds none is remembered."""
+    if any(map(_candidates, compiled(_WORD).findall(word))):
+        return True
+    if len(_dull) > MOST:
+        _dull.clear()
+    if len(word) <= LONGEST:
+        _dull.add(word)
+    return False
+
+
+def _candidates(word: str) -> list[tuple[int, int]]:
+    """Where in a word a value may stand: all of it, or what `:`, `=` or one `/` divide it into."""
+    if word.isalpha() or compiled(r"[0-9]").search(word) is None:
+        return []
+    if compiled(r"[:=/]").search(word) is None or (compiled(_BASE64).fullmatch(word) and is_drawn(word, 0.4)):
+        return [(0, len(word))] if is_unlikely(word) else []
+    if compiled(_IS_PATH).match(word):
+        return []
+    return [found.span() for found in compiled(_PART).finditer(word) if is_unlikely(found[0])]
+
+
+def is_unlikely(value: str) -> bool:
+    """Tell whether nobody would name anything so: letters among digits or signs, or a word with a number."""
+    value = value.rstrip(".,!?*_-=") + "!" * value.endswith("!")
+    if not _SHORTEST <= len(value) <= _LONGEST_VALUE:
+        return False
+    if len(value) >= _SHORTEST_WORD and compiled(_MIXED).fullmatch(value) and "_" not in value:
+        return True
+    if compiled(_FACT).match(value):
+        return False
+    if "_" in value and (len(value) < _SHORTEST_JOINED or value.islower() or value.isupper()):
+        return False
+    numbered = compiled(_NUMBERED).fullmatch(value)
+    if numbered:
+        number = int(numbered[1])
+        return len(value) >= _SHORTEST_WORD and number & (number - 1) != 0  # `int64`: powers of two are sizes
+    signs = len(_SIGNS.intersection(value))
+    if len(value) < _SHORTEST_WORD and not signs and len(compiled(r"[0-9]+").findall(value)) == 1:
+        return False
+    return odd_pairs(value) + 2 * signs >= _LEAST_ODD * (len(value) - 1)
+
+
+def _without(match: re.Match[str]) -> str:
+    word = match[0]
+    if word in _dull or match.string.startswith("(", match.end()) or not (places := _candidates(word)):
+        return word
+    if kind := _kind(match.string, match.start(), match.end()):
+        for start, end in reversed(places):
+            word = f"{word[:start]}[redacted:{kind}]{word[end:]}"
+    return word
+
+
+def _kind(text: str, start: int, end: int) -> str:
+    """Name what the surroundings of a word speak of; "" where they speak of no credential."""
+    first = max(0, start - _BEFORE)
+    above = text.rfind("\n", first, start) + 1
+    line = above or first
+    if compiled(_IS_FACT).search(text[line:start]):
+        return ""
+    rest = text[end : end + _BEHIND].partition("\n")[0]
+    around = f"{text[line:start]}\n{rest}".lower()
+    asked = text[max(0, above - _ABOVE) : above].lower()
+    spoken = [*compiled(_SPOKEN).finditer(around), *compiled(_ASKED).finditer(asked)]
+    if not spoken and compiled(_ALONE).fullmatch(text, line, start) and compiled(_ALONE).fullmatch(rest):
+        spoken = [*compiled(_SPOKEN).finditer(_heading(text[max(0, above - _HEADED) : above]))]
+    return "password" if any(found["password"] for found in spoken) else "secret" if spoken else ""
+
+
+def _heading(above: str) -> str:
+    """The last line of more than a word, in lower case."""
+    return next((line.lower() for line in reversed(above.split("\n")) if " " in line.strip()), "")
+
+
+# --- alone -----------------------------------------------------------------------------------------------------------
+_LEAST_LONE, _LONGEST_LONE = 28, 128  # below are ids of 128 bits, beyond is data
+_LEAST_OF_ONE_CASE = 32
+_RUN = (
+    r"(?<![A-Za-z0-9_.~/+@%#-])(?!eyJ|AAAA|[a-z]{1,12}_)[A-Za-z0-9](?=[A-Za-z0-9_-]{0,60}[0-9])"
+    rf"[A-Za-z0-9_-]{{{_LEAST_LONE - 1},{_LONGEST_LONE}}}+={{0,2}}(?![\w./@(+-])"
+)
+# A checksum, an id, something public or encoded.
+_IS_FACT = (
+    r"(?i)(?:\bh1|sha-?\d{1,3}|md5|base64|hash|sum|digest|etag|integrity|fingerprint|public[ _-]?key|pubkey|nonce"
+    r"|cursor|version(?:[ _-]?id)?|(?<![a-z])id|commit|rev(?:ision)?|tree|blob|trace|request|cache|boundary|count"
+    r"|(?-i:[a-z]Id)|session|run|job|task|thread|message|call|response|event|object|document)"
+    r"[\s\"'\\]{0,8}(?:[:=,(]|->)?[\s\"'\\(\[]{0,8}$"
+)
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])[0-9a-f]{16,}(?![a-z0-9])"
+_NAME = r"\s*[\w.:@/#-]{1,300}\s*"
+_PUBLIC = ("-----BEGIN ", '"kty"')  # in a text with one of these stands what everybody may read
+
+
+def hide_lone(text: str) -> str:
+    """The text without keys that only their characters show. In 506,000 lines of histories, logs and code, letters of
+    both cases and digits, drawn and at least 28 long, were a key each time. A text of one word is left as it is: what
+    names a session looks the same."""
+    if compiled(_NAME).fullmatch(text) is not None or any(map(text.__contains__, _PUBLIC)):
+        return text
+    return compiled(_RUN).sub(_hidden, text)
+
+
+def _hidden(match: re.Match[str]) -> str:
+    run = match[0]
+    if (run.islower() and len(run.rstrip("=")) < _LEAST_OF_ONE_CASE) or run.isupper() or not is_drawn(run, _LEAST_ODD_LONE):
+        return run
+    before = match.string[max(0, match.start() - _BEFORE) : match.start()]
+    is_fact = compiled(_UUID).search(run) or compiled(_IS_FACT).search(before)
+    return run if is_fact else "[redacted:secret]"
