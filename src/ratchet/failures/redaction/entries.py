@@ -1,5 +1,5 @@
 """Hides a value that stands on another line than its name: `name: DB_PASSWORD` beside `value: ...` in either order, a
-variable with its `default`, an element of XML around a line of its own, what `read TOKEN` takes from a here-document.
+variable with its `default`, an element of XML around a line of its own.
 
 Lean: a hook process imports this, and only for a text that may hold such lines.
 """
@@ -73,10 +73,6 @@ def _named(line: str, indent: int, margin: int) -> Iterable[str]:
 
 
 _ELEMENT = r"<([\w.:-]{2,60})>[ \t]{0,8}\r?\n[ \t]{0,80}([^\s<>]{3,400})[ \t]{0,8}(?=\r?\n[ \t]{0,80}</\1>)"
-_READ = (
-    r"\bread\b[^\n|<]{0,60}?[ \t]([A-Za-z_]\w{1,60})[ \t]{0,8}<<-?[ \t]{0,4}[\"']?(\w{1,40})[\"']?[^\n]{0,80}\n"
-    r"[ \t]{0,40}([^\s]{3,400})(?=[ \t]{0,8}\n)"
-)
 
 
 def hide_elements(text: str) -> str:
@@ -84,23 +80,7 @@ def hide_elements(text: str) -> str:
     return compiled(_ELEMENT).sub(lambda found: _without(found, 1, 2), text)
 
 
-def hide_read(text: str) -> str:
-    """The text without what `read` takes from a here-document into a variable whose name means a secret."""
-    return compiled(_READ).sub(lambda found: _without(found, 1, 3), text)
-
-
 def _without(found: re.Match[str], name: int, value: int) -> str:
     said = found[value]
     kind = "" if is_placeholder(said) else kind_under(found[name], said)
     return f"{found[0][: found.start(value) - found.start()]}[redacted:{kind}]" if kind else found[0]
-
-
-# --- wrapped ---------------------------------------------------------------------------------------------------------
-_REST = r"(?m)(\[redacted:(?:secret|password)\]\r?\n[ \t]{1,80})([A-Za-z0-9+/_=-]{12,200})(?=[ \t]{0,8}\r?$)"
-
-
-def hide_rest(text: str) -> str:
-    """The text without the rest of a secret that was wrapped: a line of drawn characters alone."""
-    from ratchet.failures.redaction.drawn import is_drawn
-
-    return compiled(_REST).sub(lambda found: f"{found[1]}[redacted:secret]" if is_drawn(found[2]) else found[0], text)

@@ -231,8 +231,8 @@ _ODD = 0.4  # of its pairs of characters: as a key that stands alone
 
 # PostgreSQL's password file: host, port, database, user, password.
 _PGPASS = (
-    r"(?m)((?:^|\s)(?:\d{1,6}(?:→|:))?(?:[\w.-]{1,100}|\*):(?:\d{4,5}|\*):(?!\d+:)[\w.*-]{1,80}:[^\s:]{1,80}:)"
-    r"(?!\[redacted)[^\s]{3,}"
+    r"(?m)((?:^|[\s\"'])(?:\d{1,6}(?:→|:))?(?:[\w.-]{1,100}|\*):(?:\d{4,5}|\*):(?!\d+:)[\w.*-]{1,80}:[^\s:]{1,80}:)"
+    r"(?!\[redacted)[^\s\"']{3,}"
 )
 
 
@@ -444,7 +444,19 @@ _COMMANDS = {
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
 LITERALS = Literals(
-    (*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *named.NEEDLES, *named.ASSIGNED, "login", "log in", "identify", "recovery", "backup code")
+    (
+        *_NEEDLES,
+        *_SIGNS,
+        *(word for words in _COMMANDS.values() for word in words),
+        *named.NEEDLES,
+        *named.ASSIGNED,
+        *named.FOREIGN,
+        "login",
+        "log in",
+        "identify",
+        "recovery",
+        "backup code",
+    )
 )
 """What `hide_known` and `named.may_hold` ask of a text."""
 _WITHOUT_SIGNS_COMMANDS = 6

@@ -15,7 +15,6 @@ from ratchet.failures.redaction.drawn import is_drawn
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
 
 NEEDLES = (
     "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn",
@@ -65,12 +64,15 @@ _NAMES = (
 # escaped, and a file that an agent read has numbered lines (`17→`).
 _REST = r"""
 (?P<rest>[\w.-]{0,40}+)
-(?P<spoken>(?:\ (?:[a-z([\x80-\uffff][\w@.)\]\x80-\uffff-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->|\ (?:to|is|ist|lautet|est|es|é|è|jest|är)\ |\\{0,7}["'],))?
+(?P<spoken>(?:\ (?:[a-z([\x80-\uffff][\w@.)\]\x80-\uffff-]{0,24}|["'][^"'\s\\]{1,80}["'])){1,7}(?=:|\ ?->
+  |\ (?:to|is|ist|lautet|est|es|é|è|jest|är)\ |\ {1,8}=\ |\\{0,7}["'],))?
 (?P<closer>[\\"'\])]{0,20}(?<!\\)|\}(?=\s{0,4}=\s{0,4}["']))
 (?P<sep>\s{0,16}+(?:(?:as\ )?string\ (?==))?(?:\\{1,7}[nrt]\s{0,8}+){0,3}
-  (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)|(?:is(?:\ now)?|to|lautet|ist|est|es|é|è|jest|är)(?=\s)|[是为為は는은]
+  (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)
+   |(?:is(?:\ (?:now|still|currently))?|to|lautet|ist|est|es|é|è|jest|är)(?=\s)
+   |[是为為は는은]
    |(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
-  \s{0,8}+(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
+  \s{0,20}+(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|<!\[cdata\[)?
   |</[\w:]{1,20}>(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|(?<=["'])(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n){2}
@@ -112,7 +114,7 @@ _LONGEST_WORD = 16  # letters; hardly a word of prose is as long
 # Names of facts about a credential: `token_count`, `secret_name`, `password_file`.
 _ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
-    r"|policy|hint|reset|label|format|arn|env|error|status|used|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
+    r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
 _HASH = (
@@ -140,6 +142,7 @@ _FACT = (
     r"|v?\d+(?:\.\d+)+\w*$|\d+(?:\.\d+)?[a-z]{1,7}$"  # a version, a quantity
 )
 _UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_NO_MEMBER = r"[a-z]+\.[A-Z][a-z]+\d+"  # nor a class in a module
 _ALNUM = r"[^\W_]"
 _IDENTIFIER = r"[A-Za-z_]\w*$"
 _DIGIT = r"[0-9]"
@@ -153,12 +156,7 @@ def may_hold(low: str, stands: set[str]) -> bool:
     """Tell whether a text, in lower case, may hold a name that matters here; `stands` are the literals in it."""
     if not stands.isdisjoint(NEEDLES) or (("=" in low or ": " in low) and not stands.isdisjoint(ASSIGNED)):
         return True
-    return speaks_foreign(low)
-
-
-def speaks_foreign(low: str) -> bool:
-    """Tell whether a password is named in another language."""
-    return not low.isascii() and any(map(low.__contains__, FOREIGN))
+    return not stands.isdisjoint(FOREIGN)
 
 
 def hide_named(text: str, low: str) -> str:
@@ -177,10 +175,7 @@ def hide_named(text: str, low: str) -> str:
         while (name := find(low, position)) is not None:
             position = name.end()
             gap = gap_at(low, position)
-            if gap is None:
-                continue
-            start = gap.end()
-            if start < done:
+            if gap is None or (start := gap.end()) < done:
                 continue
             repeated = low[name.start() : start]
             if low.startswith(repeated, start):
@@ -192,21 +187,22 @@ def hide_named(text: str, low: str) -> str:
             end, run_end, quoted = _value_end(text, gap, run_end)
             if chained > _MOST_NAMES:
                 end = run_end
-            if text.startswith(("[", "- "), start) and not gap["opener"]:
-                for at, till in _items(text, start):
-                    item = text[at : min(till, at + _JUDGED)]
-                    if looks_random(item, _SPOKEN if shortest == _SHORTEST_PASSWORD else _LONG) and not is_placeholder(item):
-                        out += (text[done:at], f"[redacted:{label}]")
-                        done = position = till
-                continue
             value = text[start : min(end, start + _JUDGED)]
             least = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
-            if chained > _MOST_NAMES or (
-                end > start and not _goes_on(text, gap) and _is_credential(low, name, gap, value, least, quoted, end)
+            spans = _items(text, start, name, gap, _SPOKEN if shortest == _SHORTEST_PASSWORD else _LONG)
+            if not spans and (
+                chained > _MOST_NAMES
+                or (
+                    end > start
+                    and not _goes_on(text, gap)
+                    and _is_credential(low, name, gap, value, least, quoted, end)
+                )
             ):
+                spans = [(start, end)]
+            for at, till in spans:
                 hidden = f"[redacted:{label if name[0][0] != 's' else 'secret'}]"
-                out += (text[done:start], hidden)
-                done = position = end if len(out) < 2 * most else len(text)
+                out += (text[done:at], hidden)
+                done = position = till if len(out) < 2 * most else len(text)
                 new = compiled(_BECOMES).match(text, done)
                 if new is not None:
                     out += (new[1], hidden)
@@ -220,6 +216,8 @@ def hide_named(text: str, low: str) -> str:
 def _goes_on(text: str, gap: re.Match[str]) -> bool:
     """Tell whether the name is only a part of another word (`secretsmanager:`)."""
     rest = text[gap.start() : gap.end("rest")]
+    if not text[max(0, gap.start() - _LONGEST_WORD) : gap.start()].isascii():  # languages that decline it
+        return False
     return rest[:1].islower() and not rest.startswith(("key", "access", "value", "text"))
 
 
@@ -291,17 +289,23 @@ def _value_end(text: str, gap: re.Match[str], run_end: int) -> tuple[int, int, b
     return end, run_end, False
 
 
-def _items(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Find where the items of a list stand: `["one", "two"]`, or a dash and a word on each line."""
+def _items(text: str, start: int, name: re.Match[str], gap: re.Match[str], shortest: int) -> list[tuple[int, int]]:
+    """Find the credentials in a list: `["one", "two"]`, or a dash and a word on each line."""
+    spans: list[tuple[int, int]] = []
+    if gap["opener"] or not text.startswith(("[", "- "), start):
+        return spans
     for _ in range(_MOST_ITEMS):
         found = compiled(_ITEM).match(text, start)
         if found is None:
-            return
-        yield found.span(2 if found[1] else 3)
+            break
+        value = found[found.lastindex or 0]
+        if looks_random(value, shortest) and not _is_harmless(name[0], gap, value, is_literal=False):
+            spans.append(found.span(found.lastindex or 0))
         start = found.end()
+    return spans
 
 
-_MOST_ITEMS = 100
+_MOST_ITEMS = 20
 _ITEM = r"\s{0,40}(?:[\[,]\s{0,40}([\"'])([^\"'\r\n\\]{3,200})\1|- ([^\s\"',\[\]{}]{3,200})(?=\s|$))"
 
 
@@ -332,8 +336,15 @@ def _is_credential(
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
     if "->" in sep and not spoken and not is_drawn(value):  # the other name of a branch or a link
         return False
-    is_literal = compiled(_DIGIT).search(value) is not None and (quoted or _is_option(low, name.start()))
-    if _is_harmless(name[0], gap, value, is_literal=is_literal) or (sep.isspace() and value[0] == "-" and not quoted):  # the next option
+    is_literal = compiled(_DIGIT).search(value) is not None and (
+        quoted
+        or not name[0].isascii()
+        or compiled(_NO_MEMBER).fullmatch(value) is not None
+        or _is_option(low, name.start())
+    )
+    if _is_harmless(name[0], gap, value, is_literal=is_literal) or (
+        sep.isspace() and value[0] == "-" and not quoted
+    ):  # the next option
         return False
     if sep[0] == "," and "value" not in sep:
         return _is_option(low, name.start()) or looks_random(value, max(8, shortest))
@@ -385,7 +396,7 @@ def _is_option(low: str, start: int) -> bool:
     return before.startswith("-", before.rfind(" ") + 1) if " " in before else low.startswith("-")
 
 
-_SAID = r"(?:is|to)(?: now)?|[|│]|lautet|ist|est|es|é|è|jest|är|[是为為は는은]"
+_SAID = r"(?:is|to)(?: \w+)?|[|│]|lautet|ist|est|es|é|è|jest|är|[是为為は는은]"
 _FIELD = r"[A-Za-z_][\w.-]*="
 _COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
 _LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
@@ -421,8 +432,10 @@ def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool)
     if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
         return True
     last = value.rpartition(".")[2]
-    return not is_literal and compiled(_REFERENCE).match(value) is not None and not (
-        len(last) >= _LONGEST_WORD and last.isalnum() and is_drawn(last)
+    return (
+        not is_literal
+        and compiled(_REFERENCE).match(value) is not None
+        and not (len(last) >= _LONGEST_WORD and last.isalnum() and is_drawn(last))
     )
 
 

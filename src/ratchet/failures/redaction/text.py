@@ -124,11 +124,7 @@ def _redacted_once(text: str) -> str:
         found = named.hide_named(found, low if found is text else named.lowered(found))
         if "\n" in found:
             found = _without_entries(found, low)
-        if "]\n " in found and "[redacted:" in found:
-            from ratchet.failures.redaction.entries import hide_rest
-
-            found = hide_rest(found)
-    if not stands.isdisjoint(_SPEAKS) or named.speaks_foreign(low):
+    if not stands.isdisjoint(_SPEAKS):
         from ratchet.failures.redaction.looks import hide_spoken
 
         found = hide_spoken(found, words if found is text else set(found.split()))
@@ -139,7 +135,22 @@ def _redacted_once(text: str) -> str:
     return forms.hide_personal(found)
 
 
-_SPEAKS = ("pass", "pw", "secret", "token", "cred", "auth", "login", "log in", "identify", "key", "recovery", "backup code", *named.NEEDLES[-4:])
+_SPEAKS = (
+    "pass",
+    "pw",
+    "secret",
+    "token",
+    "cred",
+    "auth",
+    "login",
+    "log in",
+    "identify",
+    "key",
+    "recovery",
+    "backup code",
+    *named.NEEDLES[-4:],
+    *named.FOREIGN,
+)
 
 
 def _without_lines(text: str, low: str, stands: set[str]) -> str:
@@ -182,10 +193,6 @@ def _without_entries(text: str, low: str) -> str:
         from ratchet.failures.redaction.entries import hide_elements
 
         text = hide_elements(text)
-    if "<<" in low and "read " in low:
-        from ratchet.failures.redaction.entries import hide_read
-
-        text = hide_read(text)
     return text
 
 
