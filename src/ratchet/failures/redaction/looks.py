@@ -47,7 +47,7 @@ _NUMBERED = r"[A-Za-z]+([0-9]{2,})"
 # ranges of characters, codes of places, a name about a credential.
 _FACT = (
     r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+$"
-    r"|[0-9a-fA-F.-]+$|(?:sha|md)\d|.*(?:a-z|A-Z|0-9)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
+    r"|[0-9a-fA-F.-]+$|(?:sha|md)\d|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
     r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
 )
 _IS_PATH = r"[./~\\]|.*(?:/.*/|//|\.\w{1,5}(?:$|:))"

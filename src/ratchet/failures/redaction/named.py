@@ -72,7 +72,8 @@ _REST = r"""
    |(?:is(?:\ (?:now|still|currently))?|to|lautet|ist|est|es|é|è|jest|är)(?=\s)
    |[是为為は는은]
    |(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
-  \s{0,20}+(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?(?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
+  (?:\ {9,20}+|\s{0,8}+)(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?
+  (?:(?:\\{1,7}[nrt]|\d{1,6}(?:→|\\{1,7}u2192))\s{0,8}+){0,4}
   (?:\{\s{0,8}[\\"']{1,16}value[\\"']{1,16}\s{0,4}:\s{0,4}+|[&'\w.?<>\[\]|\ ]{1,40}=\s{0,4}@?(?=\\{0,15}["'`]))?
   |>(?:(?:</[\w:]{1,20}>)?(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|<!\[cdata\[)?
   |</[\w:]{1,20}>(?:\s|\\{1,7}[nrt]){0,40}+<[a-z]{4,6}>|(?<=["'])(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n){2}
@@ -81,7 +82,8 @@ _REST = r"""
      \s{0,4}:\s{0,4}\\{0,7}["'][^"'\r\n]{0,100}+["']){0,4}+
    (?:,\s{0,40}+|\s{1,40}+)[\\"']{0,16}(?:[a-z]{0,20}value|(?:text|input|received)(?=[\\"']))[\\"']{0,16}\s{0,4}[:=]\s{0,4}+
   |(?:\r?\n|\\{1,7}n)\ \ [^\r\n\\]{1,200}\[type=\w{1,60},\ input_value=
-  |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+|,\s{0,40}+(?=\\{0,15}["'])|[ \t]{1,40}+[|│][ \t]{1,4}+|[ \t]{1,8}+)
+  |\s{0,4}\{\s{0,8}default\s{0,4}=\s{0,4}+
+  |,(?:\ {9,40}+|\s{0,8}+)(?=\\{0,15}["'])|[ \t]{1,40}+[|│][ \t]{1,4}+|[ \t]{1,8}+)
 (?:(?<=[:,]\ )[!&][\w!-]{1,20}+\ )?+
 (?P<opener>(?:(?:\[\]byte|secret[a-z]{0,5}|bytes|string)\((?=[b"'`\\])|string\(\d{1,6}\)\ (?="))?
   (?:[bfrun@$]{1,2}(?=["']))?\\{0,15}+["'`])?
@@ -336,11 +338,15 @@ def _is_credential(
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
     if "->" in sep and not spoken and not is_drawn(value):  # the other name of a branch or a link
         return False
-    is_literal = compiled(_DIGIT).search(value) is not None and (
-        quoted
-        or not name[0].isascii()
-        or compiled(_NO_MEMBER).fullmatch(value) is not None
-        or _is_option(low, name.start())
+    is_literal = (
+        compiled(_DIGIT).search(value) is not None
+        and "[" not in value
+        and (
+            quoted
+            or not name[0].isascii()
+            or compiled(_NO_MEMBER).fullmatch(value) is not None
+            or _is_option(low, name.start())
+        )
     )
     if _is_harmless(name[0], gap, value, is_literal=is_literal) or (
         sep.isspace() and value[0] == "-" and not quoted
