@@ -1,4 +1,4 @@
-"""What looks chosen or drawn goes wherever a text speaks of a credential; names, versions and code stay."""
+"""A value that looks chosen or drawn goes wherever a text speaks of a credential; names, versions and code stay."""
 
 from __future__ import annotations
 

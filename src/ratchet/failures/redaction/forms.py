@@ -443,21 +443,10 @@ _COMMANDS = {
 }
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
-LITERALS = Literals(
-    (
-        *_NEEDLES,
-        *_SIGNS,
-        *(word for words in _COMMANDS.values() for word in words),
-        *named.NEEDLES,
-        *named.ASSIGNED,
-        *named.FOREIGN,
-        "login",
-        "log in",
-        "identify",
-        "recovery",
-        "backup code",
-    )
-)
+SPOKEN = ("login", "log in", "identify", "encrypt", "recovery", "backup code")
+"""What speaks of a credential and is no name of one."""
+_NAMED = (*named.NEEDLES, *named.ASSIGNED, *named.FOREIGN)
+LITERALS = Literals((*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *_NAMED, *SPOKEN))
 """What `hide_known` and `named.may_hold` ask of a text."""
 _WITHOUT_SIGNS_COMMANDS = 6
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,40}(?:[,;|\t\\\r\n]|\Z)"

@@ -135,22 +135,8 @@ def _redacted_once(text: str) -> str:
     return forms.hide_personal(found)
 
 
-_SPEAKS = (
-    "pass",
-    "pw",
-    "secret",
-    "token",
-    "cred",
-    "auth",
-    "login",
-    "log in",
-    "identify",
-    "key",
-    "recovery",
-    "backup code",
-    *named.NEEDLES[-4:],
-    *named.FOREIGN,
-)
+_NAMES = (*named.NEEDLES[-4:], *named.FOREIGN)  # of passwords in other languages
+_SPEAKS = ("pass", "pw", "secret", "token", "cred", "auth", "key", *forms.SPOKEN, *_NAMES)
 
 
 def _without_lines(text: str, low: str, stands: set[str]) -> str:
