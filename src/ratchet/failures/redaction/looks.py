@@ -95,7 +95,7 @@ def _holds(word: str) -> bool:
 
 
 def _candidates(word: str) -> list[tuple[int, int]]:
-    """Where in a word a value may stand: all of it, or what `:`, `=` or one `/` divide it into."""
+    """Find where in a word a value may stand: all of it, or what `:`, `=` or one `/` divide it into."""
     if word.isalpha() or compiled(r"[0-9]").search(word) is None:
         return []
     if compiled(r"[:=/]").search(word) is None or (compiled(_BASE64).fullmatch(word) and is_drawn(word, 0.4)):
