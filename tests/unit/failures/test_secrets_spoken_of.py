@@ -48,6 +48,10 @@ def test_a_literal_is_no_reference(value: str) -> None:
         "token.depth>0&&this.maxLookAhead2-1",
         "Found the password in 3 files\n/home/ann/app/secrets/loader2.py",
         'rules = {"password": ["required", "min:8", "confirmed"]}',
+        "encrypt the secret with AES256-GCM and PBKDF2",
+        "password hashing uses argon2id or bcrypt12",
+        "login failed for user admin2024",
+        "The token bucket has capacity500 left",
     ],
 )
 def test_names_versions_and_code_beside_a_credential_stay(text: str) -> None:

@@ -36,18 +36,18 @@ _WORD = r"[^\s\x1b\"'`<>(){}\[\],;|\\→]{6,}"
 _PART = r"[^:=/]{6,}(?:={1,2}$)?"
 _BASE64 = r"[A-Za-z0-9+/_-]{20,}={0,2}"
 _SHORTEST, _LONGEST_VALUE = 6, 2000
-_SHORTEST_WORD = 8  # characters of a value that is a word and a number
+_SHORTEST_WORD = 8  # characters of a value that is a word with one number in it
 _SHORTEST_JOINED = 20  # characters of a value with `_`, below which it is a name
 _LEAST_ODD = 0.3  # of its pairs
 _LEAST_ODD_LONE = 0.4
 _SIGNS = frozenset("!@#^&?$")
 _MIXED = r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9].{0,60}[!@#^&?$].*"  # of all four kinds
-_NUMBERED = r"[A-Za-z]+([0-9]{2,})"
-# A version, a date, a quantity, a file, a variable, an id with what it is the id of, a number of something, a hash,
-# ranges of characters, codes of places, a name about a credential.
+# A version, a date, a quantity, a word with its number, a file, a variable, an id with what it is the id of, a number
+# of something, a hash, ranges of characters, codes of places, a name about a credential.
 _FACT = (
-    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+$"
-    r"|[0-9a-fA-F.-]+$|(?:sha|md)\d|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
+    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_"
+    r"|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+(?:-[A-Z\d]+)*$|[A-Za-z]+\d{2,}$|[0-9a-fA-F.-]+$|(?:sha|md)\d"
+    r"|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
     r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
 )
 _IS_PATH = r"[./~\\]|.*(?:/.*/|//|\.\w{1,5}(?:$|:))"
@@ -106,7 +106,7 @@ def _candidates(word: str) -> list[tuple[int, int]]:
 
 
 def is_unlikely(value: str) -> bool:
-    """Tell whether nobody would name anything so: letters among digits or signs, or a word with a number."""
+    """Tell whether nobody would name anything so: letters among digits or signs."""
     value = value.rstrip(".,!?*_-=") + "!" * value.endswith("!")
     if not _SHORTEST <= len(value) <= _LONGEST_VALUE:
         return False
@@ -116,10 +116,6 @@ def is_unlikely(value: str) -> bool:
         return True
     if "_" in value and (len(value) < _SHORTEST_JOINED or value.islower() or value.isupper()):
         return False
-    numbered = compiled(_NUMBERED).fullmatch(value)
-    if numbered:
-        number = int(numbered[1])
-        return len(value) >= _SHORTEST_WORD and number & (number - 1) != 0  # `int64`: powers of two are sizes
     signs = len(_SIGNS.intersection(value))
     if len(value) < _SHORTEST_WORD and not signs and len(compiled(r"[0-9]+").findall(value)) == 1:
         return False
