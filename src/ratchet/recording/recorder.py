@@ -26,7 +26,7 @@ _LABEL = 200  # characters of a name (agent, model, session, ...)
 _REMEMBERED = 1024  # labels known to hold no secret: the same few names come with every call
 _MOST_MARKS = 100  # kinds of wrong calls that are logged
 LATEST = 1e11  # Unix seconds; a greater number is milliseconds or nonsense
-_MOST_TOKENS = 2**63 - 1  # what every database holds
+MOST_WHOLE = 10**12  # beyond it tokens or a status are no measurement; sums of millions of them fit every database
 MOST_AMOUNT = 2.0**53  # beyond it a number is no measurement, and what is derived from it would not be stored
 _PASSING = 0.5  # score from which on a run counts as a success when nothing else says
 
@@ -154,7 +154,7 @@ def _whole(value: object) -> int | None:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             return None
         value = int(value)
-    return value if abs(value) <= _MOST_TOKENS else None
+    return value if abs(value) <= MOST_WHOLE else None
 
 
 def _count(value: object) -> int | None:

@@ -8,9 +8,12 @@ import functools
 import logging
 import socket
 import threading
+import time
 import urllib.error
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -186,6 +189,76 @@ def test_a_moment_in_the_place_of_a_duration_is_the_time_until_then() -> None:
     assert named_wait_s(RuntimeError("retry-after: 1e9"), now=now) == 1e9
 
 
+@given(st.integers(0, 299), st.sampled_from(["America/New_York", "UTC", "Asia/Tokyo"]))
+def test_a_wait_is_read_in_every_spelling_and_zone(seconds: int, zone: str) -> None:
+    now = 1_800_000_000
+    at = datetime.fromtimestamp(now + seconds, UTC)
+    spelled: list[object] = [
+        *(
+            seconds,
+            f"{seconds}",
+            f" {seconds} ",
+            f'"{seconds}"',
+            f"{seconds}s",
+            f"{seconds} seconds",
+            f"{seconds * 1000}ms",
+        ),
+        *(f"{seconds}, 600", f"{seconds}".encode(), [f"{seconds}"], timedelta(seconds=seconds), at, at.isoformat()),
+        *(format_datetime(at), format_datetime(at, usegmt=True), at.strftime("%a %b %d %H:%M:%S %Y")),
+        *(at.strftime("%A, %d-%b-%y %H:%M:%S GMT"), at.strftime("%a, %d %b %Y %H:%M:%S -0000"), f"{now + seconds}"),
+        *(f"{seconds // 60}m{seconds % 60}s", at.strftime("%Y-%m-%dT%H:%M:%SZ")),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        for each in spelled:
+            pairs = [("RETRY-AFTER", each)]
+            for headers in (dict(pairs), pairs):
+                error = StatusError(429)
+                error.headers = headers  # type: ignore[assignment]
+                assert named_wait_s(error, now=now) == seconds, (each, headers)
+            error = StatusError(429)
+            error.retry_after = each  # type: ignore[attr-defined]
+            assert named_wait_s(error, now=now) == seconds, each
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    "said", ["", "soon", "nan", "-5", "Fri, 31 Dec 99999 23:59:59 GMT", -1, -(10**400), True, None, []]
+)
+def test_what_names_no_wait_is_none(said: object) -> None:
+    error = RuntimeError("busy")
+    error.retry_after = said  # type: ignore[attr-defined]
+    assert named_wait_s(error, now=1_800_000_000) is None
+
+
+@pytest.mark.parametrize("asked", [10**400, float("inf"), 1e12])
+def test_a_wait_that_no_clock_holds_is_declined_whatever_may_be_waited(asked: float) -> None:
+    policy = Policy(max_retries=3, max_asked_wait_s=float("inf"), wait_budget_s=float("inf"))
+    error = StatusError(429)
+    error.retry_after = asked  # type: ignore[attr-defined]
+    assert Tries(policy, idempotent=None, can_trim=False, draw=lambda: 0.0).failed(error, now=0) is None
+    assert "longer than" in error.__notes__[0]
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), "3", None, True])
+@pytest.mark.parametrize(
+    "option", ["attempts", "backoff_s", "max_wait_s", "max_asked_wait_s", "circuit_breaker_failures"]
+)
+def test_an_option_that_is_no_such_number_is_refused_where_it_is_given(option: str, wrong: object) -> None:
+    with pytest.raises(ratchet.UsageError, match=option):
+        ratchet.retry(**{option: wrong})  # type: ignore[arg-type]
+
+
+def test_an_answer_that_cannot_be_weighed_is_an_answer() -> None:
+    class Scalar:
+        def __len__(self) -> int:
+            raise TypeError("len() of unsized object")
+
+    service = Service(empty_retries=2)
+    assert isinstance(guarded(service.guard, Scalar, Options())(), Scalar)
+
+
 # -- circuits ----------------------------------------------------------------------------------------------------------
 
 
@@ -319,6 +392,79 @@ def test_every_kind_of_function_has_it(kind: str) -> None:
     service.now += 61
     service.error = None
     run[kind]()
+    run[kind]()
+    assert len(service.asked) == 5
+
+
+def test_the_probe_that_fails_is_waited_for_as_set_although_it_had_tries_left() -> None:
+    service = Service(circuit_breaker_s=5.0)
+    for _ in range(3):
+        service.call(ONE)
+    service.now += 5
+    assert service.call(ONE) == 1
+    service.now += 5
+    assert service.call(ONE) == 1
+
+
+def test_the_probe_that_fails_leaves_its_call_to_the_next_model() -> None:
+    service = Service(model="large", fallback_models=("small",), max_retries=2)
+    for _ in range(3):
+        service.call(ONE)
+    service.now += 61
+    del service.asked[:]
+    assert service.call(ONE) == 2
+    assert service.asked == [ONE, f"{ONE}small"]
+
+
+def test_the_probe_that_is_answered_by_a_refusal_closes_the_circuit_and_goes_on() -> None:
+    service = Service()
+    for _ in range(3):
+        service.call(ONE)
+    service.now += 61
+    service.error = RuntimeError("429 Too Many Requests")
+    assert [service.call(ONE), service.call(ONE)] == [5, 5]
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine", "lambda", "generator", "async generator"])
+def test_a_probe_that_is_cancelled_lets_another_call_probe(kind: str) -> None:
+    service = Service(max_retries=0)
+    dead, service_error = (
+        service.error,
+        asyncio.CancelledError() if kind not in ("function", "generator") else SystemExit(),
+    )
+
+    def ask() -> str:
+        if service.error is None and len(service.asked) == 3:
+            service.asked.append(ONE)
+            raise service_error
+        return service.ask(ONE)
+
+    async def coroutine() -> str:
+        return ask()
+
+    def generator() -> Iterator[str]:
+        yield ask()
+
+    async def stream() -> object:
+        yield ask()
+
+    async def first(made: Callable[[], object]) -> object:
+        return [each async for each in made()]  # type: ignore[attr-defined]
+
+    run: dict[str, Callable[[], object]] = {
+        "function": guarded(service.guard, ask, Options()),
+        "coroutine": lambda: asyncio.run(guarded(service.guard, coroutine, Options())()),  # type: ignore[arg-type]
+        "lambda": lambda: asyncio.run(guarded(service.guard, lambda: coroutine(), Options())()),  # type: ignore[arg-type]
+        "generator": lambda: list(guarded(service.guard, generator, Options())()),  # type: ignore[call-overload]
+        "async generator": lambda: asyncio.run(first(guarded(service.guard, stream, Options()))),
+    }
+    for _ in range(3):
+        with pytest.raises(type(dead)):  # type: ignore[arg-type]
+            run[kind]()
+    service.now += 61
+    service.error = None
+    with pytest.raises(type(service_error)):
+        run[kind]()
     run[kind]()
     assert len(service.asked) == 5
 

@@ -64,6 +64,13 @@ class Breakers:
         with self._lock:
             self._states.pop(target, None)
 
+    def abandoned(self, target: str, *, now: float) -> None:
+        """Let another call probe: the one that did was cancelled."""
+        with self._lock:
+            state = self._states.get(target)
+            if state is not None and state.until is not None:
+                state.until = now
+
     def failed(self, target: str, error: Exception, cause: str, *, now: float, failures: int, open_s: float) -> bool:
         """Count a call that failed for good; tell whether the circuit is open now.
 

@@ -7,8 +7,8 @@ import inspect
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sized
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sized
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -172,22 +172,23 @@ class GuardedCall:
         """
         waits = not on_loop()
         self._admit()
-        while True:
-            if waits:
-                self._hold_back()
-            try:
-                value = self._within(self._invoked, waits=waits)
-            except Exception as error:
-                wait_s = self._after(error)
-                if wait_s is None:
-                    raise
-            else:
-                if inspect.iscoroutine(value):  # a plain function may hand out what has yet to run
-                    return self.run_async(value)
-                wait_s = self._after_value(value)
-                if wait_s is None:
-                    return value
-            self._guard.timing.sleep(wait_s)
+        with self._probing():
+            while True:
+                if waits:
+                    self._hold_back()
+                try:
+                    value = self._within(self._invoked, waits=waits)
+                except Exception as error:
+                    wait_s = self._after(error)
+                    if wait_s is None:
+                        raise
+                else:
+                    if inspect.iscoroutine(value):  # a plain function may hand out what has yet to run
+                        return self.run_async(value)
+                    wait_s = self._after_value(value)
+                    if wait_s is None:
+                        return value
+                self._guard.timing.sleep(wait_s)
 
     async def run_async(self, begun: Coroutine[object, object, object] | None = None) -> object:
         """Call a coroutine function likewise; `begun` is the first try, made already and not yet awaited."""
@@ -200,63 +201,66 @@ class GuardedCall:
             begun.close()  # where it was cancelled before it was awaited; else it has ended
 
     async def _run_async(self, work: Callable[[], Awaitable[object]]) -> object:
-        await self._hold_back_async()
-        while True:
-            try:
-                value = await self._within_async(work)
-            except Exception as error:
-                wait_s = self._after(error)
-                if wait_s is None:
-                    raise
-            else:
-                wait_s = self._after_value(value)
-                if wait_s is None:
-                    return value
-            work = self._awaited
-            await self._guard.timing.sleep_async(wait_s)
+        with self._probing():
             await self._hold_back_async()
+            while True:
+                try:
+                    value = await self._within_async(work)
+                except Exception as error:
+                    wait_s = self._after(error)
+                    if wait_s is None:
+                        raise
+                else:
+                    wait_s = self._after_value(value)
+                    if wait_s is None:
+                        return value
+                work = self._awaited
+                await self._guard.timing.sleep_async(wait_s)
+                await self._hold_back_async()
 
     def stream(self) -> Generator[object, object, object]:
         """Begin a generator until its first item comes; from then on nothing is repeated."""
         waits = not on_loop()
         self._admit()
-        while True:
-            if waits:
-                self._hold_back()
-            try:
-                rest = cast("Rest", self._within(self._first, waits=waits))
-            except Exception as error:
-                wait_s = self._after(error)
-                if wait_s is None:
-                    raise
-            else:
-                if not rest.ended:
-                    self._answered()
-                    return (yield from rest)
-                wait_s = self._after_value(None)
-                if wait_s is None:
-                    return (yield from rest)
-            self._guard.timing.sleep(wait_s)
+        with self._probing():
+            while True:
+                if waits:
+                    self._hold_back()
+                try:
+                    rest = cast("Rest", self._within(self._first, waits=waits))
+                except Exception as error:
+                    wait_s = self._after(error)
+                    if wait_s is None:
+                        raise
+                else:
+                    if not rest.ended:
+                        self._answered()
+                        return (yield from rest)
+                    wait_s = self._after_value(None)
+                    if wait_s is None:
+                        return (yield from rest)
+                self._guard.timing.sleep(wait_s)
 
     async def opened_async(self) -> tuple[AsyncGenerator[object, object], object] | None:
         """Begin an async generator likewise: the stream and its first item, or None where it has none."""
         self._admit()
-        while True:
-            await self._hold_back_async()
-            stream = cast("AsyncGenerator[object, object]", self._function(*self._args, **self._kwargs))
-            try:
-                item = await self._within_async(partial(self._opened, stream))
-                self._answered()
-                return stream, item
-            except StopAsyncIteration:
-                wait_s = self._after_value(None)
-                if wait_s is None:
-                    return None
-            except Exception as error:
-                wait_s = self._after(error)
-                if wait_s is None:
-                    raise
-            await self._guard.timing.sleep_async(wait_s)
+        with self._probing():
+            while True:
+                await self._hold_back_async()
+                stream = cast("AsyncGenerator[object, object]", self._function(*self._args, **self._kwargs))
+                try:
+                    item = await self._within_async(partial(self._opened, stream))
+                    self._answered()
+                    return stream, item
+                except StopAsyncIteration:
+                    wait_s = self._after_value(None)
+                    if wait_s is None:
+                        return None
+                except Exception as error:
+                    wait_s = self._after(error)
+                    if wait_s is None:
+                        raise
+                await self._guard.timing.sleep_async(wait_s)
 
     # -- one try -------------------------------------------------------------------------------------------------------
 
@@ -346,10 +350,13 @@ class GuardedCall:
         try:
             target = self._target()
             again = self._tries.failed(error, now=self._guard.timing.wall())
-            if again is None or self._target() != target:
-                self._count(target, error)
-            if self._probes:
-                return None
+            if again is None or self._probes or self._target() != target:
+                dead = self._count(target, error)
+                probed, self._probes = self._probes, False
+                if again is not None and probed and dead and self._target() == target:
+                    again = self._tries.skip()  # a probe is made once, then another model may answer
+                if again is None and probed:
+                    return None
             if again is None and self._tries.held_back:
                 self._tell_once(self._tries.held_back)
             if self._course is not None:
@@ -364,11 +371,27 @@ class GuardedCall:
 
     def _after_value(self, value: object) -> float | None:
         self._answered()
-        is_empty = self._options.is_empty or says_nothing
-        if not self._policy.empty_retries or not is_empty(value):
+        if not self._policy.empty_retries or not self._is_empty(value):
             return None
         again = self._tries.empty()
         return None if again is None else self._told(again)
+
+    def _is_empty(self, value: object) -> bool:
+        try:
+            return (self._options.is_empty or says_nothing)(value)
+        except Exception:  # the host's own hook, or its object without a length: its caller must get the answer
+            log.exception("call.not_judged", extra={"agent": self._guard.agent})
+            return False
+
+    @contextmanager
+    def _probing(self) -> Iterator[None]:
+        """Let another call probe where this one is cancelled or interrupted before anything is known of its target."""
+        try:
+            yield
+        except BaseException:
+            if self._probes:
+                self._guard.limits.breakers.abandoned(self._target(), now=self._guard.timing.monotonic())
+            raise
 
     def _admit(self) -> None:
         """Go to a target whose circuit lets the call through. Raises BackendError where there is none."""
@@ -391,14 +414,16 @@ class GuardedCall:
         self._probes = False
         self._guard.limits.breakers.ended(self._target())
 
-    def _count(self, target: str, error: Exception) -> None:
+    def _count(self, target: str, error: Exception) -> bool:
+        """Count a failure for the circuit of `target`; tell whether the next call there would meet it as well."""
         policy, breakers = self._policy, self._guard.limits.breakers
         if not policy.circuit_breaker_failures:
-            return
+            return False
         found = classify(error)
         if found.kind not in DEAD:
             breakers.ended(target)
-        elif breakers.failed(
+            return False
+        if breakers.failed(
             target,
             error,
             f"{found.kind} {found.signature}",
@@ -407,6 +432,7 @@ class GuardedCall:
             open_s=policy.circuit_breaker_s,
         ):
             log.warning("call.circuit_open", extra={"agent": self._guard.agent, "target": target, "kind": found.kind})
+        return True
 
     def _tell_once(self, reason: str) -> None:
         told = self._guard.limits.told

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
@@ -68,18 +69,18 @@ class Retry:
         idempotent: bool | None = None,
         recall: bool = True,
     ) -> None:
-        if attempts < 1:
-            raise UsageError(f"attempts is {attempts!r}: use a whole number from 1 up, the first try included")
-        for name, number in (("max_asked_wait_s", max_asked_wait_s), ("circuit_breaker_s", circuit_breaker_s)):
-            if not number >= 0:  # NaN neither
-                raise UsageError(f"{name} is {number!r}: use a number from 0 up")
-        if circuit_breaker_failures < 0:
-            raise UsageError(
-                f"circuit_breaker_failures is {circuit_breaker_failures!r}: use a whole number, 0 for none"
-            )
+        _check("attempts", attempts, least=1, whole=True, why=", the first try included")
+        _check("circuit_breaker_failures", circuit_breaker_failures, whole=True, why=", 0 for none")
+        for name, number in (
+            *(("backoff_s", backoff_s), ("max_wait_s", max_wait_s), ("max_asked_wait_s", max_asked_wait_s)),
+            ("circuit_breaker_s", circuit_breaker_s),
+        ):
+            _check(name, number)
         for name, value in (("budget_s", budget_s), ("budget_usd", budget_usd), ("cost_usd", cost_usd)):
-            if value is not None and not 0 <= value < float("inf"):
-                raise UsageError(f"{name} is {value!r}: use a number from 0 up")
+            if value is not None:
+                _check(name, value, finite=True)
+        if idempotent not in (None, True, False):
+            raise UsageError(f"idempotent is {idempotent!r}: use True, False or None")
         if budget_s == 0:
             raise UsageError("budget_s is 0, which lets no call through; leave it out for no limit")
         if budget_usd is not None and cost_usd is None:
@@ -188,6 +189,15 @@ class _Course:
 
     def _used_s(self) -> float:
         return self._guard.timing.monotonic() - self._began
+
+
+def _check(
+    name: str, value: object, *, least: float = 0, whole: bool = False, finite: bool = False, why: str = ""
+) -> None:
+    """Refuse an option that is no such number: NaN, text, below the least."""
+    kinds = int if whole else int | float
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least or (finite and value == math.inf):
+        raise UsageError(f"{name} is {value!r}: use a {'whole ' if whole else ''}number from {least:g} up{why}")
 
 
 def _takes_lessons(function: Callable[..., object]) -> bool:

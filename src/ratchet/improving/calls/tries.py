@@ -18,6 +18,7 @@ ELSEWHERE = frozenset(
         *("model_not_found", "context_overflow", "content_filter", "refusal", "empty_response", "malformed_output"),
     )
 )
+_LONGEST_S = 366 * 86_400.0  # a longer wait overflows some platforms' clocks
 _JITTER = 0.10  # of a wait that the provider names: only later, never earlier
 
 
@@ -71,7 +72,7 @@ class Tries:
         if is_retry_safe(kind) and self._retries < self._policy.max_retries:
             named_s = named_wait_s(error, now=now)
             wait_s = self._wait_s(named_s)
-            most_s = min(self._policy.wait_budget_s - self._waited_s, self._policy.max_asked_wait_s)
+            most_s = min(self._policy.wait_budget_s - self._waited_s, self._policy.max_asked_wait_s, _LONGEST_S)
             if named_s and wait_s > most_s:
                 self._decline(error, named_s, most_s)
             elif self._waited_s + wait_s <= self._policy.wait_budget_s:
@@ -80,9 +81,9 @@ class Tries:
                 return Again(wait_s=wait_s, kind=kind)
         return self._elsewhere(kind)
 
-    def skip(self) -> bool:
-        """Go on to the next model without a try; False where there is none."""
-        return self._elsewhere("overloaded") is not None
+    def skip(self) -> Again | None:
+        """Go on to the next model without another try; None where there is none."""
+        return self._elsewhere("overloaded")
 
     def empty(self) -> Again | None:
         """Choose what follows an empty answer; None: let the caller have it."""
@@ -111,7 +112,7 @@ class Tries:
     def _wait_s(self, named_s: float | None) -> float:
         """Exponential backoff, half of it random ("equal jitter": Brooker, AWS Architecture Blog, 2015), so that calls
         which failed together do not return together; never earlier than the provider asked."""
-        step_s = min(self._policy.max_wait_s, self._policy.backoff_s * 2.0 ** min(self._retries, 60))
+        step_s = min(_LONGEST_S, self._policy.max_wait_s, self._policy.backoff_s * 2.0 ** min(self._retries, 60))
         if named_s:  # "retry after 0" names no wait
             return named_s + min(named_s * _JITTER, step_s) * self._draw()
         return step_s * (1 + self._draw()) / 2

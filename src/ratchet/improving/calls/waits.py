@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from ratchet.failures.classification import chain
@@ -15,10 +16,12 @@ _SCANNED = 4_000  # characters of a message that are read
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 _PART = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
+_PARTS = "(?:" + _PART + r"[ ,]{0,2}(?:and )?){1,4}"
+_LASTS = re.compile(_PARTS)
 # Behind one of these words stands how long; gated by `_HINTS`, since nearly all messages name no wait.
 _ASKED = re.compile(
     r"(?:(?:again|retry|retrying|reset|resets) (?:in|after)|wait(?: for)?(?: at least)?|available (?:again )?in)"
-    r"[ :]{1,3}(?:about |approximately |~ ?)?((?:" + _PART + r"[ ,]{0,2}(?:and )?){1,4})"
+    r"[ :]{1,3}(?:about |approximately |~ ?)?(" + _PARTS + ")"
 )
 _NAMED = re.compile(
     r"retry[-_ ]?(?:after|delay)(?:[-_ ](ms|seconds|s))?[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
@@ -54,7 +57,11 @@ def wait_in_words_s(text: str) -> float | None:
     asked = _ASKED.search(low)
     if asked is None:
         return None
-    return _sane(sum(float(number) * _unit_s(unit) for number, unit in re.findall(_PART, asked[1])))
+    return _lasting_s(asked[1])
+
+
+def _lasting_s(duration: str) -> float | None:
+    return _sane(sum(float(number) * _unit_s(unit) for number, unit in re.findall(_PART, duration)))
 
 
 def _unit_s(word: str) -> float:
@@ -68,45 +75,67 @@ def _in_headers(error: BaseException, now: float) -> float | None:
         if isinstance(metadata, Mapping):
             headers = metadata.get("HTTPHeaders")
         for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            value = _header(headers, name)
-            seconds = _seconds(value, unit_s, now) if value else None
+            seconds = _seconds(_header(headers, name), now, unit_s)
             if seconds is not None:
                 return seconds
     return None
 
 
-def _header(headers: object, name: str) -> str:
-    for spelling in (name, name.title()):
-        try:
-            value = headers.get(spelling)  # type: ignore[attr-defined]
-        except Exception:  # noqa: BLE001  (headers of any library, or none at all)
-            return ""
-        if value is not None:
-            return value.decode("latin-1") if isinstance(value, bytes) else str(value)
-    return ""
-
-
-def _seconds(value: str, unit_s: float, now: float) -> float | None:
+def _header(headers: object, name: str) -> object:
+    """The first value of a header in a mapping of any library, or in pairs as ASGI has them."""
     try:
-        return _sane(_from_moment(float(value), now) if unit_s == 1.0 else float(value) * unit_s)
-    except ValueError:
-        pass  # not a number: a date, or nothing we know
-    try:
-        return _sane(max(0.0, parsedate_to_datetime(value).timestamp() - now))
-    except (ValueError, TypeError, OverflowError):
+        pairs = headers.items() if hasattr(headers, "items") else headers
+        return next((value for key, value in pairs if _decoded(key).lower() == name), None)  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001  (headers of any library, or none at all)
         return None
+
+
+def _seconds(value: object, now: float, unit_s: float = 1.0) -> float | None:
+    """Read a wait in any spelling: seconds, a duration ("1m30s"), a Unix time, a date; None where it names none."""
+    if isinstance(value, list | tuple):
+        value = value[0] if value else None
+    if isinstance(value, timedelta):
+        return _sane(value.total_seconds())
+    if isinstance(value, datetime):
+        return _until(value, now)
+    said = _decoded(value).strip(" \"'")[:_SCANNED]
+    try:
+        number = float(said or value)  # type: ignore[arg-type]
+        return _sane(_from_moment(number, now) if unit_s == 1.0 else number * unit_s)
+    except OverflowError:  # a whole number beyond all floats
+        return _sane(math.inf if value > 0 else -math.inf)  # type: ignore[operator]
+    except (ValueError, TypeError):
+        pass
+    if _LASTS.fullmatch(said.lower()):
+        return _lasting_s(said.lower())
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            return _until(read(said), now)
+        except (ValueError, TypeError, OverflowError):
+            continue
+    first, comma, _ = said.partition(",")  # a header that was sent twice
+    return _seconds(first, now, unit_s) if comma else None
+
+
+def _until(moment: datetime, now: float) -> float:
+    """Seconds until then; a date without a zone is in UTC (RFC 9110 section 5.6.7)."""
+    return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+
+
+def _decoded(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
 
 
 def _in_attributes(error: BaseException, now: float) -> float | None:
     for name in ("retry_after", "retry_after_s", "retry_delay"):
         value = _get(error, name)
-        if isinstance(value, timedelta):
-            return _sane(value.total_seconds())
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return _sane(_from_moment(float(value), now))
-        seconds = _get(value, "seconds")  # google.rpc.RetryInfo
-        if isinstance(seconds, int | float) and not isinstance(seconds, bool):
-            return _sane(float(seconds))
+        if isinstance(value, bool):
+            continue
+        found = _seconds(value, now)
+        if found is None:
+            found = _seconds(_get(value, "seconds"), now)  # google.rpc.RetryInfo
+        if found is not None:
+            return found
     body = _get(error, "body")
     return wait_in_words_s(json.dumps(body, default=str)[:_SCANNED]) if isinstance(body, dict | list) else None
 

@@ -267,7 +267,7 @@ class _History:
         usage = fields.row(message.get("usage"))
         key = fields.text(message.get("id")) or fields.text(record.get("uuid"))
         if not self.answers.goes_on(usage, key):
-            total = sum([fields.whole(usage.get(name)) or 0 for name in _USAGE])
+            total = sum([fields.tokens(usage.get(name)) or 0 for name in _USAGE])
             if not total or not key:
                 return
             spent, waiting = table(self._carry, "spent"), table(self._carry, "waiting")

@@ -251,8 +251,8 @@ class _Rollout:
 
     def _spend(self, info: Row, at: float) -> list[Item]:
         """Count a model call's tokens once, though its event may come again with the same total."""
-        total = fields.whole(fields.row(info.get("total_token_usage")).get("total_tokens"))
-        last = fields.whole(fields.row(info.get("last_token_usage")).get("total_tokens"))
+        total = fields.tokens(fields.row(info.get("total_token_usage")).get("total_tokens"))
+        last = fields.tokens(fields.row(info.get("last_token_usage")).get("total_tokens"))
         before = fields.whole(self._carry.get("spent"))
         if total is None:
             return []

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from ratchet.recording.recorder import MOST_WHOLE
 from ratchet.records import Json, Row
 
 _NOTHING: Row = {}
@@ -52,6 +53,12 @@ def whole(value: object) -> int | None:
         return value
     found = number(value)
     return int(found) if found is not None and found == int(found) else None
+
+
+def tokens(value: object) -> int | None:
+    """A count of tokens; None for what is none, or more than any agent uses (sums would overflow the store)."""
+    found = whole(value)
+    return found if found is not None and 0 <= found <= MOST_WHOLE else None
 
 
 def boolean(value: object) -> bool | None:

@@ -201,9 +201,9 @@ class Conversations:
 
     def _spend(self, usage: Row, message: str) -> None:
         """Count a message's tokens once: some agents write it down again when its calls have ended."""
-        total = fields.whole(fields.first(usage, ("totalTokens", "total_tokens", "total")))
+        total = fields.tokens(fields.first(usage, ("totalTokens", "total_tokens", "total")))
         if total is None:
-            total = sum(fields.whole(usage.get(of)) or 0 for of in ("input_tokens", "output_tokens"))
+            total = sum(fields.tokens(usage.get(of)) or 0 for of in ("input_tokens", "output_tokens"))
         spent = table(self._carry, "spent")
         before = tally(spent, message) if message else 0
         if total and message:

@@ -272,10 +272,10 @@ def _tokens(attributes: Row) -> int | None:
     kind = _string(attributes, _KIND).lower()
     if kind not in _MODEL_KINDS or (not kind and _string(attributes, _AGENT)):
         return None
-    total = fields.whole(fields.first(attributes, _TOTAL))
+    total = fields.tokens(fields.first(attributes, _TOTAL))
     if total is not None:
         return total
-    both = [fields.whole(fields.first(attributes, names)) for names in (_IN, _OUT)]
+    both = [fields.tokens(fields.first(attributes, names)) for names in (_IN, _OUT)]
     return sum(part or 0 for part in both) if any(part is not None for part in both) else None
 
 

@@ -205,7 +205,7 @@ def _request(record: _Record, agent: str) -> Outcome:
 def _call(record: _Record, agent: str, task: str, failure: Failure | None, *, step: Step | None = None) -> Outcome:
     session = record.text(*_SESSION)
     call = record.text("tool_use_id", "call_id") if step else ""
-    counts = [fields.whole(record.attributes.get(name)) for name in _TOKENS]
+    counts = [fields.tokens(record.attributes.get(name)) for name in _TOKENS]
     took = record.number("duration_ms")
     duration_s = None if took is None else max(0.0, took / 1e3)
     return Outcome(

@@ -252,16 +252,16 @@ def _written_duration(value: Json) -> float | None:
 
 def tokens(record: Row) -> int | None:
     """All tokens, in and out."""
-    plain = fields.whole(fields.first(record, ("tokens", "total_tokens", "token_count", "tokens_used", "totalTokens")))
+    plain = fields.tokens(fields.first(record, ("tokens", "total_tokens", "token_count", "tokens_used", "totalTokens")))
     if plain is not None:
         return plain
     for name in ("usage", "tokens", "token_usage"):
         usage = fields.row(record.get(name))
-        total = fields.whole(fields.first(usage, ("total_tokens", "totalTokens", "total")))
+        total = fields.tokens(fields.first(usage, ("total_tokens", "totalTokens", "total")))
         if total is not None:
             return total
-        parts = [fields.whole(part) for key, part in usage.items() if not key.startswith(("cached", "reasoning"))]
+        parts = [fields.tokens(part) for key, part in usage.items() if not key.startswith(("cached", "reasoning"))]
         if any(part is not None for part in parts):
             return sum(part or 0 for part in parts)
-    both = [fields.whole(record.get(f"{of}_tokens")) for of in ("input", "output", "prompt", "completion")]
+    both = [fields.tokens(record.get(f"{of}_tokens")) for of in ("input", "output", "prompt", "completion")]
     return sum(part or 0 for part in both) if any(part is not None for part in both) else None

@@ -126,5 +126,5 @@ def _whole(usage: Row, *names: str) -> int:
     for name in names:
         value = usage.get(name)
         if value is not None and value != "":
-            return max(fields.whole(value) or 0, 0)
+            return fields.tokens(value) or 0
     return 0
