@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from functools import cached_property
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
     from ratchet.store.timeline import Timeline
     from ratchet.store.tokens import TokenBook
 
+log = logging.getLogger(__name__)
+
 
 class Foundation:
     """One home, opened. Opening costs nothing: the store is opened by the first operation that needs it."""
 
     def __init__(self, config: Config, *, recorder: Recorder | None = None) -> None:
         self.config = config
+        self._said = False
         self.home = config.home
         self._store: Store | None = None
         self._recorder = recorder
@@ -87,11 +91,29 @@ class Foundation:
         publish(self.store, str(self.home))
 
     def observe(self, until: float = inf) -> Drained:
-        """Move what was journalled into the store (see `homes.observe`). Raises StoreError."""
+        """Move what was journalled into the store (see `homes.observe`), nothing of it where that is read-only.
+        Raises StoreError."""
         from ratchet.improving.trials.homes import observe
 
         with self._draining:
+            if self.frozen:
+                return self._left()
             return observe(self.store, str(self.home), until=until)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the store can be read and not written, as on a disk that is mounted read-only."""
+        return bool(getattr(self.store, "readonly", False))
+
+    def _left(self) -> Drained:
+        from ratchet.recording.drain import Drained
+        from ratchet.recording.journal import segments
+
+        waiting = segments(str(self.home))
+        if waiting and not self._said:
+            self._said = True
+            log.warning("what was recorded last is not counted yet: %s is read-only", self.home)
+        return Drained(whole=not waiting)
 
     # -- what it stands on -----------------------------------------------------------------------------------------
 

@@ -199,6 +199,8 @@ class Runtime(Foundation):
         from ratchet.improving.trials.publishing import publish
 
         drained = self.observe(inf if self.patience_s is None else time.monotonic() + self.patience_s)
+        if self.frozen:
+            return drained
         self._mine(unwatched, grown=grown)
         publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
         self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt

@@ -159,6 +159,10 @@ def opened(*, begins: bool = False) -> Runtime:
     ctx.call_on_close(runtime.close)
     if runtime.home.exists() and not runtime.home.is_dir():
         raise UsageError(f"{runtime.home} is a file and no home: name a folder with --home, or in RATCHET_HOME")
+    if runtime.home.is_symlink() and not runtime.home.exists():
+        raise UsageError(
+            f"{runtime.home} is a link to what is not there: mount or make that, or name a folder with --home"
+        )
     if home is not None and not begins:
         runtime.need()
     return runtime

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from ratchet.errors import BackendError
+from ratchet.errors import BackendError, StoreError
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import intent
 from ratchet.failures.patterns.ingest import Ingested, ingest
@@ -148,6 +148,8 @@ def learn_files(
         try:
             with held_back():
                 read_file(store, path, source_of(path), tally, settle, at)
+        except StoreError:  # ours, not the file's: it would fail for the next file as well
+            raise
         except (OSError, BackendError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             _quarantine(store, tally, [Quarantined(path=path, line=0, reason=reason)], path)

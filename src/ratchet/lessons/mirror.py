@@ -45,7 +45,8 @@ class Mirror:
         small questions when nothing changed, asked at most every `every_s` seconds. Raises StoreError, OSError."""
         path = Path(exposure.mirror_path(self._home))
         if not self._shared:
-            path.unlink(missing_ok=True)
+            if path.exists():  # on a disk that is read-only, to remove nothing fails as well
+                path.unlink(missing_ok=True)
             return
         if time.monotonic() < self._asked_at + every_s:
             return

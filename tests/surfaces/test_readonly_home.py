@@ -1,0 +1,89 @@
+"""A home on a disk that is mounted read-only is read as it stands, and what would be written there is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ratchet import Ratchet
+from ratchet.cli.app import cli
+from ratchet.cli.demo import HISTORY
+from ratchet.errors import UsageError
+
+FREEZE = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+
+
+def frozen(folder: Path, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command in a mount namespace of its own, in which the folder is read-only."""
+    return subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", FREEZE, str(folder), *command],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "RATCHET_HOME": str(folder)},
+    )
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that has learnt, with an outcome in its journal that is not counted yet."""
+    home = tmp_path_factory.mktemp("frozen") / "home"
+    done = CliRunner().invoke(cli, ["--home", str(home), "learn", str(HISTORY)])
+    assert done.exit_code == 0, done.output
+    with Ratchet(home=home) as ratchet:
+        ratchet.record("late", error="boom")
+    if frozen(home, "true").returncode:
+        pytest.skip("no namespaces here: unprivileged ones are forbidden, or the system is none that has them")
+    return home
+
+
+def ran(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return frozen(home, sys.executable, "-m", "ratchet", *words)
+
+
+@pytest.mark.parametrize(
+    "words", [["patterns"], ["recall", "boom"], ["sessions", "list"], ["report"], ["trials", "list"]]
+)
+def test_it_is_read_and_what_is_not_counted_is_said_once(taught: Path, words: list[str]) -> None:
+    done = ran(taught, *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert done.stderr.count("is not counted yet") == 1
+
+
+@pytest.mark.parametrize("words", [["learn"], ["record", "a", "--failed"], ["token", "add", "t", "--scope", "read"]])
+def test_what_would_be_written_is_refused_in_a_sentence(taught: Path, tmp_path: Path, words: list[str]) -> None:
+    fresh = tmp_path / "fresh.jsonl"
+    fresh.write_text('{"agent": "a", "error": "boom"}\n')
+    done = ran(taught, *words, *([str(fresh)] if words == ["learn"] else []))
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert "read-only" in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    assert str(fresh) not in done.stdout  # the store is at fault, and not the file
+
+
+def test_a_hook_says_what_it_knows(taught: Path) -> None:
+    call = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(taught), "source": "startup"}
+    done = frozen(taught, sys.executable, "-m", "ratchet", "hook", "SessionStart", stdin=json.dumps(call))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_it_is_counted_once_the_disk_can_be_written(taught: Path) -> None:
+    done = CliRunner().invoke(cli, ["--home", str(taught), "health", "--json"])
+    assert '"late"' in done.output
+
+
+def test_a_link_to_a_home_that_is_not_there_is_named(tmp_path: Path) -> None:
+    link = tmp_path / "home"
+    link.symlink_to(tmp_path / "unmounted")
+    for words in (["patterns"], ["init"], ["learn", str(HISTORY)]):
+        with pytest.raises(UsageError, match="is a link to what is not there"):
+            CliRunner().invoke(cli, ["--home", str(link), *words], catch_exceptions=False)
+    assert not (tmp_path / "unmounted").exists()
