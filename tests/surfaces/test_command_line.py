@@ -360,6 +360,35 @@ def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Sh
     assert "move it aside" in done.stdout
 
 
+@pytest.mark.parametrize("what", ["junk", "pages", "pipe", "folder", "link"])
+def test_doctor_looks_at_all_else_where_files_of_the_home_are_damaged(taught: Shell, what: str) -> None:
+    home = taught.home / "ratchet"
+    held = [home / "ratchet.db", *(each for each in (home / "hook").rglob("*") if each.is_file())]
+    assert len(held) > 2
+    for each in held:
+        content = each.read_bytes()
+        each.unlink()
+        if what == "junk":
+            each.write_bytes(b"\xff\0{" * 1_000)
+        elif what == "pages":
+            each.write_bytes(content[: len(content) // 2] + bytes(len(content) // 4))
+        elif what == "pipe":
+            os.mkfifo(each)
+        elif what == "folder":
+            each.mkdir()
+        else:
+            each.symlink_to("/dev/zero")
+    done = subprocess.run(
+        [sys.executable, "-m", "ratchet", "--home", str(home), "doctor", "--json"],
+        env={**os.environ, "HOME": str(taught.home)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Traceback" not in done.stderr
+    assert {each["check"] for each in json.loads(done.stdout)} >= {"settings", "store", "hooks", "sandbox", "models"}
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [

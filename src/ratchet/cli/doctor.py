@@ -83,6 +83,8 @@ def _looked(name: str, look: Callable[[], Check]) -> Check:
     except OSError as error:
         found = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         check = _bad(found, "change its owner or mode, or move it aside")
+    except RatchetError as error:  # says itself what to do
+        check = _bad(str(error), "")
     return replace(check, name=name)
 
 
@@ -110,6 +112,8 @@ def _home(home: Path) -> Check:
 def _store(path: Path) -> Check:
     if not path.exists():
         return _good("none yet", "`ratchet learn` makes it")
+    if not path.is_file():
+        return _bad(f"{path} is no regular file", "remove it: `ratchet learn` makes it anew")
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:

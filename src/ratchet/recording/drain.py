@@ -104,8 +104,8 @@ def drain(
 
 
 def _key(path: str) -> str:
-    """The name of a segment's cursor: a home may move."""
-    return f"{FOLDER}/{Path(path).name}"
+    """The name of a segment's cursor: a home may move. Bytes that are no UTF-8 are escaped: no database takes them."""
+    return f"{FOLDER}/{Path(path).name}".encode("utf-8", "backslashreplace").decode()
 
 
 def _forget(store: Store, paths: Sequence[str]) -> None:

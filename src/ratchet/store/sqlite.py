@@ -350,11 +350,11 @@ def _writable(path: Path) -> bool:
 
 
 def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
+    if path.exists() and not path.is_file():  # SQLite would wait for the other end of a pipe
+        raise StoreError(f"{path} is no regular file; remove it or choose another home (--home or RATCHET_HOME)")
     if readonly:
         return _connect_readonly(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # SQLite would wait for the other end of a pipe
-        raise StoreError(f"{path} is no regular file; remove it or choose another home (--home or RATCHET_HOME)")
     if not path.exists():
         _make(Path(os.path.realpath(path)))
     elif not path.stat().st_size and not _has_log(path):

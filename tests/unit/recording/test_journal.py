@@ -513,6 +513,16 @@ def test_a_fork_while_another_thread_writes_blocks_neither(home: Path, store: Sq
     assert {f"c{number}" for number in range(20)} <= set(ids(store))
 
 
+def test_a_segment_may_have_any_name(home: Path, store: SqliteStore) -> None:
+    folder = home / "journal"
+    folder.mkdir()
+    for name in (b"\xff.jsonl", b"a\nb.jsonl", b".jsonl"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(f"{json.dumps(outcome(name.hex()))}\n{{\n")
+    done = [drained(store, home, time.time() + 86_400) for _ in range(2)]
+    assert [(each.outcomes, len(each.quarantined)) for each in done] == [(3, 3), (0, 0)]
+    assert not any(folder.iterdir())
+
+
 def test_a_link_among_the_segments_is_named_and_not_read_for_ever(home: Path, store: SqliteStore) -> None:
     Journal(str(home)).append(outcome("o1"))
     (home / "journal" / "endless.jsonl").symlink_to("/dev/zero")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from ratchet import files
 from ratchet.failures.intent import intent
 from ratchet.failures.missing_names import name_in
 from ratchet.lessons import exposure, origins, paths
@@ -242,8 +243,9 @@ def _sessions(row: Row) -> str:
 
 
 def everywhere(home: Path) -> list[Trigger]:
-    """All triggers of a home that bring a word of their own, whatever the project."""
-    lines = [line for path in sorted((home / "hook" / "ahead").glob("*")) for line in path.read_text().splitlines()]
+    """All triggers of a home that bring a word of their own, whatever the project. Raises BackendError, Refused."""
+    held = (files.text_of(files.read(path)) for path in sorted((home / "hook" / "ahead").glob("*")))
+    lines = (line for text in held for line in text.splitlines())
     known = (read(line) for line in dict.fromkeys(lines))  # a project's stand once more for each folder known by it
     return [each for each in known if each is not None and each.kind != BESIDE]
 
