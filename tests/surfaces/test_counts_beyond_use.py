@@ -10,36 +10,35 @@ import pytest
 from click.testing import CliRunner
 
 from ratchet.cli.app import cli
-from ratchet.records import Row
 
 AT = "2026-02-01T10:00:"
 
 
-def _claude(n: int, tokens: int) -> Row:
+def _claude(n: int, tokens: int) -> object:
     said = [{"type": "tool_use", "id": f"toolu_01AbCdEfGhIjKlMnOp{n:02}", "name": "Bash", "input": {"command": "ls"}}]
-    message: Row = {
+    message = {
         "id": f"m{n}",
         "role": "assistant",
         "model": "x",
         "content": said,
         "usage": {"input_tokens": tokens},
-    }  # type: ignore[dict-item]
+    }
     return {"type": "assistant", "sessionId": "s", "uuid": f"u{n}", "timestamp": f"{AT}{n:02}Z", "message": message}
 
 
-def _codex(n: int, tokens: int) -> Row:
-    info: Row = {"total_token_usage": {"total_tokens": tokens + n}, "last_token_usage": {"total_tokens": tokens}}
+def _codex(n: int, tokens: int) -> object:
+    info = {"total_token_usage": {"total_tokens": tokens + n}, "last_token_usage": {"total_tokens": tokens}}
     return {"type": "event_msg", "timestamp": f"{AT}{n:02}Z", "payload": {"type": "token_count", "info": info}}
 
 
-def _otlp(n: int, tokens: int) -> Row:
+def _otlp(n: int, tokens: int) -> object:
     named = [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}}]
     counted = [{"key": "gen_ai.usage.input_tokens", "value": {"intValue": str(tokens)}}]
     span = {"spanId": f"{n:016x}", "traceId": "a" * 32, "name": "chat", "attributes": named + counted}
-    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}  # type: ignore[dict-item]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
-FORMATS: dict[str, Callable[[int, int], Row]] = {
+FORMATS: dict[str, Callable[[int, int], object]] = {
     "jsonl": lambda n, tokens: {"agent": "a", "session": "s", "task": f"t{n}", "ok": True, "tokens": tokens},
     "usage": lambda n, tokens: {"agent": "a", "session": "s", "task": f"{n}", "ok": True, "usage": {"in": tokens}},
     "messages": lambda n, tokens: {

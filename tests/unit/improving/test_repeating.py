@@ -428,15 +428,14 @@ def test_the_probe_that_is_answered_by_a_refusal_closes_the_circuit_and_goes_on(
 @pytest.mark.parametrize("kind", ["function", "coroutine", "lambda", "generator", "async generator"])
 def test_a_probe_that_is_cancelled_lets_another_call_probe(kind: str) -> None:
     service = Service(max_retries=0)
-    dead, service_error = (
-        service.error,
-        asyncio.CancelledError() if kind not in ("function", "generator") else SystemExit(),
-    )
+    dead = service.error
+    assert dead is not None
+    ended = SystemExit() if kind in ("function", "generator") else asyncio.CancelledError()
 
     def ask() -> str:
         if service.error is None and len(service.asked) == 3:
             service.asked.append(ONE)
-            raise service_error
+            raise ended
         return service.ask(ONE)
 
     async def coroutine() -> str:
@@ -459,11 +458,11 @@ def test_a_probe_that_is_cancelled_lets_another_call_probe(kind: str) -> None:
         "async generator": lambda: asyncio.run(first(guarded(service.guard, stream, Options()))),
     }
     for _ in range(3):
-        with pytest.raises(type(dead)):  # type: ignore[arg-type]
+        with pytest.raises(type(dead)):
             run[kind]()
     service.now += 61
     service.error = None
-    with pytest.raises(type(service_error)):
+    with pytest.raises(type(ended)):
         run[kind]()
     run[kind]()
     assert len(service.asked) == 5

@@ -85,7 +85,7 @@ def _header(headers: object, name: str) -> object:
     """The first value of a header in a mapping of any library, or in pairs as ASGI has them."""
     try:
         pairs = headers.items() if hasattr(headers, "items") else headers
-        return next((value for key, value in pairs if _decoded(key).lower() == name), None)  # type: ignore[attr-defined]
+        return next((value for key, value in pairs if _decoded(key).lower() == name), None)  # type: ignore[union-attr]
     except Exception:  # noqa: BLE001  (headers of any library, or none at all)
         return None
 
