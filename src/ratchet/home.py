@@ -102,7 +102,7 @@ class Foundation:
 
     @property
     def frozen(self) -> bool:
-        """Whether the store can be read and not written, as on a disk that is mounted read-only."""
+        """Tell whether the store can be read and not written, as on a disk that is mounted read-only."""
         return bool(getattr(self.store, "readonly", False))
 
     def _left(self) -> Drained:
