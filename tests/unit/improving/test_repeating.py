@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import errno
 import functools
+import gc
 import logging
 import socket
 import threading
 import time
 import urllib.error
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import given
@@ -317,7 +320,8 @@ def test_the_error_of_an_open_circuit_says_what_when_and_why() -> None:
         service.call(ONE)
     with pytest.raises(BackendError, match=r"circuit breaker is open to one\.example.*60 s") as caught:
         guarded(service.guard, service.ask, Options())(ONE)
-    assert caught.value.__cause__ is service.error
+    cause = caught.value.__cause__
+    assert (type(cause), str(cause)) == (type(service.error), str(service.error))
     assert ratchet.classify(caught.value).kind == "cascade"
 
 
@@ -423,6 +427,62 @@ def test_the_probe_that_is_answered_by_a_refusal_closes_the_circuit_and_goes_on(
     service.now += 61
     service.error = RuntimeError("429 Too Many Requests")
     assert [service.call(ONE), service.call(ONE)] == [5, 5]
+
+
+class OwnWayError(ConnectionError):
+    def __init__(self, *number: int, body: str) -> None:
+        super().__init__(*number, f"refused: {body}")
+        self.body = body
+
+
+class ByNewError(ConnectionError):
+    def __new__(cls, *, body: str) -> Self:
+        return super().__new__(cls, body)
+
+    def __init__(self, *, body: str) -> None:
+        super().__init__(body)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: ConnectionRefusedError(111, "refused"),
+        lambda: urllib.error.URLError("refused"),
+        lambda: OwnWayError(body="x"),
+        lambda: OwnWayError(111, body="x"),
+        lambda: ByNewError(body="refused"),
+    ],
+    ids=["OSError", "URLError", "own", "numbered", "new"],
+)
+def test_a_failure_that_is_counted_keeps_where_it_came_from_and_the_circuit_keeps_no_call_alive(
+    made: Callable[[], OSError],
+) -> None:
+    class Held:
+        pass
+
+    service = Service(max_retries=0)
+    held: list[weakref.ref[Held]] = []
+
+    def call() -> None:
+        local = Held()
+        held.append(weakref.ref(local))
+        raise made()
+
+    again = guarded(service.guard, call, Options())
+    for _ in range(3):
+        with pytest.raises(OSError, match="refused") as caught:
+            again()
+        assert caught.traceback[-1].name == "call"
+    with pytest.raises(BackendError, match="refused") as opened:
+        again()
+    cause = opened.value.__cause__
+    assert isinstance(cause, OSError)
+    assert (type(cause), str(cause), cause.errno) == (type(made()), str(made()), made().errno)
+    if not isinstance(cause, ByNewError):
+        assert cause.__traceback__ is None
+        del caught, opened, cause
+        gc.collect()
+        assert [each() for each in held] == [None] * 3
 
 
 @pytest.mark.parametrize("kind", ["function", "coroutine", "lambda", "generator", "async generator"])

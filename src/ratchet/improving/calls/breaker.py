@@ -84,10 +84,26 @@ class Breakers:
             probed = state.until is not None
             state.count = state.count + 1 if state.cause == cause else 1
             state.cause = cause
-            state.error = error.with_traceback(None)  # a traceback would keep the frames of the call alive
+            state.error = _bare(error)
             if probed or state.count >= failures:
                 state.until = now + open_s
             return state.until is not None
+
+
+def _bare(error: Exception) -> Exception:
+    """The same error without its traceback, which would keep the frames of the call alive; its caller needs it, so it
+    stays on the error itself."""
+    try:
+        bare = type(error).__new__(type(error), *error.args)
+        if isinstance(bare, OSError):  # one with an __init__ of its own reads its number there, and not when it is made
+            OSError.__init__(bare, *error.args)
+        bare.args = error.args
+        vars(bare).update(vars(error))
+    except Exception:  # noqa: BLE001  (a class of the host's, made in a way of its own: better its frames than nothing)
+        return error
+    bare.__cause__, bare.__context__ = error.__cause__, error.__context__
+    bare.__suppress_context__ = error.__suppress_context__
+    return bare
 
 
 def _open(target: str, state: _State, left_s: float) -> BackendError:
