@@ -226,8 +226,27 @@ def test_a_wait_is_read_in_every_spelling_and_zone(seconds: int, zone: str) -> N
     time.tzset()
 
 
+class NoNumber:
+    def __float__(self) -> float:
+        raise RuntimeError("asked too early")
+
+
 @pytest.mark.parametrize(
-    "said", ["", "soon", "nan", "-5", "Fri, 31 Dec 99999 23:59:59 GMT", -1, -(10**400), True, None, []]
+    "said",
+    [
+        NoNumber(),
+        [NoNumber()],
+        "",
+        "soon",
+        "nan",
+        "-5",
+        "Fri, 31 Dec 99999 23:59:59 GMT",
+        -1,
+        -(10**400),
+        True,
+        None,
+        [],
+    ],
 )
 def test_what_names_no_wait_is_none(said: object) -> None:
     error = RuntimeError("busy")

@@ -104,7 +104,7 @@ def _seconds(value: object, now: float, unit_s: float = 1.0) -> float | None:
         return _sane(_from_moment(number, now) if unit_s == 1.0 else number * unit_s)
     except OverflowError:  # a whole number beyond all floats
         return _sane(math.inf if value > 0 else -math.inf)  # type: ignore[operator]
-    except (ValueError, TypeError):
+    except Exception:  # noqa: BLE001, S110  (a value of any library may raise when it is asked for its number)
         pass
     if _LASTS.fullmatch(said.lower()):
         return _lasting_s(said.lower())
