@@ -74,6 +74,52 @@ def test_another_implementation_mends_what_no_small_edit_does_and_is_called_sure
     assert not doubts(found, found.patches[0])
 
 
+def test_what_all_donors_do_otherwise_is_mended_where_no_test_tells_it(sandbox: Sandbox, tmp_path: Path) -> None:
+    one = "def is_{0}({0}, rows):\n    count = 0\n    for row in rows:\n        count += row[{1}] == {0}\n"
+    wrong = one.format("day", 1) + "    if count <= 1:\n        return true\n    else:\n        return False\n\n\n"
+    wrong += one.format("month", 0) + "    return count <= 1\n"
+    right = "\n\n".join(one.format(*each) + "    return count == 1\n" for each in (("day", 1), ("month", 0)))
+    rows = "[('May', 1), ('June', 1), ('June', 2)]"
+    cases = {f"is_day(1, {rows})": False, f"is_day(2, {rows})": True, f"is_day(3, {rows})": False,
+             f"is_month('May', {rows})": True, f"is_month('June', {rows})": False}  # fmt: skip
+    tests = "".join(f"\n\ndef test_{i}():\n    assert {k} == {v}\n" for i, (k, v) in enumerate(cases.items()))
+    folder = written(tmp_path / "p", {"rows.py": wrong, "test_rows.py": "from rows import *\n" + tests})
+    found = searched(sandbox, folder, donors={"other.py": right})
+    assert b"<=" not in files_of(found.patches[0])["rows.py"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (
+            "def count(item, xs):\n    return sum((x == itme) + (x == itme) for x in xs) // 2\n",
+            "(x == item) + (x == item)",
+        ),
+        ("def count(item, xs):\n    for x in xs:\n        n += x == item\n    return n\n", "n = 0\n    for"),
+    ],
+)
+def test_a_name_without_a_value_is_mended_where_it_is_read(
+    sandbox: Sandbox, tmp_path: Path, wrong: str, right: str
+) -> None:
+    tests = "from count import count\n" + "".join(
+        f"\n\ndef test_{len(xs)}():\n    assert count(1, {xs}) == {xs.count(1)}\n"
+        for xs in ([2, 1, 1], [1], [], [3, 2])
+    )
+    found = searched(sandbox, written(tmp_path / "p", {"count.py": wrong, "test_count.py": tests}))
+    assert right in files_of(found.patches[0])["count.py"].decode()
+
+
+def test_a_number_is_doubtful_where_a_function_says_true_or_false(sandbox: Sandbox, tmp_path: Path) -> None:
+    wrong = "def is_twice(x, xs):\n    n = xs.count(x) - 1\n    if n == 1:\n        return nn\n    return False\n"
+    lists = ([1, 1], [2, 1, 1], [1, 1, 3], [1], [2, 2, 2, 1], [4, 5])
+    tests = "from twice import is_twice\n" + "".join(
+        f"\n\ndef test_{i}():\n    assert is_twice(1, {xs}) == {xs.count(1) == 2}\n" for i, xs in enumerate(lists)
+    )
+    found = searched(sandbox, written(tmp_path / "p", {"twice.py": wrong, "test_twice.py": tests}))
+    said = files_of(found.patches[0])["twice.py"].decode()
+    assert "return n\n" not in said or "another type of value" in doubts(found, found.patches[0])
+
+
 def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sandbox, tmp_path: Path) -> None:
     files = {
         "last.py": "def last(n, k):\n    if n == 1:\n        return 0\n    return (last(n - 1, k) + 1) % n\n",

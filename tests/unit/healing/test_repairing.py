@@ -21,7 +21,7 @@ from ratchet.healing.solvers.repairing import child, waiting
 from ratchet.healing.solvers.repairing.child import ForkedRun, TimeUp, is_installed
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.grounds import DOUBTFUL
-from ratchet.healing.solvers.repairing.marks import mark
+from ratchet.healing.solvers.repairing.marks import fewer, mark
 from ratchet.healing.solvers.repairing.ordering import ranked
 from ratchet.healing.solvers.repairing.program import Program, SourceEdit, applied
 from ratchet.healing.solvers.repairing.recollection import Remembered, foretold, form_of, trust
@@ -336,6 +336,17 @@ def test_an_edit_is_remembered_by_what_finds_it_again() -> None:
     one = random.Random(1).choice(found)
     held = mark(one)
     assert (held["function"], held["before"], held["text"]) == (one.function, one.before, one.text)
+
+
+def test_an_edit_that_is_not_needed_any_more_can_be_left_out() -> None:
+    texts = ["a = 1\nb = 2\n", "a = 1\nif a:\n    a = 3\nb = 2\n", "a = 1\nif a:\n    a = 3\nb = 4\n"]
+    guard = {"path": "a.py", "before": "", "text": "if a:\n    a = 3\n", "start": "6"}
+    other = {"path": "a.py", "before": "2", "text": "4", "start": str(texts[1].index("2"))}
+    inside = {"path": "a.py", "before": "3", "text": "4", "start": str(texts[1].index("3"))}
+    [(files, [left])] = fewer((guard, other), {"a.py": texts[0]})
+    assert files == {"a.py": "a = 1\nb = 4\n"}
+    assert left == {**other, "start": str(texts[0].index("2"))}
+    assert not [*fewer((guard, inside), {"a.py": texts[0]})]
 
 
 def test_where_very_many_tests_never_end_the_later_ones_and_those_known_for_it_have_less_time() -> None:

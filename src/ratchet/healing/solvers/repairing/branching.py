@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from .ordering import Ranked
@@ -91,3 +92,8 @@ def _complementary(one: Partial, other: Partial) -> bool:
 
 def _apart(one: SourceEdit, other: SourceEdit) -> bool:
     return one.path != other.path or one.end <= other.start or other.end <= one.start
+
+
+def key_of(path: str, content: bytes, beside: Hashable) -> str:
+    """Name a candidate by what it changes."""
+    return hashlib.blake2b(repr((path, beside)).encode() + content, digest_size=8).hexdigest()

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .program import FUNCTIONS, Program, SourceEdit, masked
+from .program import FUNCTIONS, Program, SourceEdit, masked, parameters_of
 
 FAMILY = "donated"
 _NEAREST = 6  # implementations that one function is held against
@@ -106,14 +106,8 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
         yield from (each.id for each in statement.targets if isinstance(each, ast.Name))
 
 
-def _parameters(function: Function) -> list[str]:
-    given = function.args
-    every = [*given.posonlyargs, *given.args, *([given.vararg] if given.vararg else []), *given.kwonlyargs]
-    return [each.arg for each in [*every, *([given.kwarg] if given.kwarg else [])]]
-
-
 def _fits(one: Function, other: Function) -> bool:
-    same = len(_parameters(one)) == len(_parameters(other)) and type(one) is type(other)
+    same = len(parameters_of(one)) == len(parameters_of(other)) and type(one) is type(other)
     return same and ast.dump(one) != ast.dump(other)
 
 
@@ -121,7 +115,7 @@ def _bound(function: Function) -> set[str]:
     """Names that a function binds: its parameters and what it stores."""
     stored = {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     shared = {name for each in ast.walk(function) if isinstance(each, ast.Global) for name in each.names}
-    return {*_parameters(function), *stored} - shared
+    return {*parameters_of(function), *stored} - shared
 
 
 def _body(function: Function) -> list[ast.stmt]:
@@ -234,10 +228,10 @@ class _Beside:
         before = program.text[start:end]
         if start and not program.text[:start].endswith("\n"):
             text = program.newline + text
-        body = _body(function)
+        last = _body(function)[-1].end_lineno or function.lineno
         return SourceEdit(
             path=program.path, start=start, end=end, text=text, family=FAMILY,
-            lines=(body[0].lineno, body[-1].end_lineno or body[-1].lineno),
+            lines=(min(program.text.count("\n", 0, start) + 1, last), last),
             shape=f"{masked(before[:200], program.known)} => {masked(text[:200], program.known)}",
             function=program.qualname(function), before=before, site="function",
         )  # fmt: skip
@@ -269,7 +263,7 @@ class _Beside:
 
 def _names(own: _Own, donor: Function) -> dict[str, str]:
     """The donor's variables -> this function's: parameters by place, others by the lines that are alike."""
-    found = dict(zip(_parameters(donor), _parameters(own.function), strict=True))
+    found = dict(zip(parameters_of(donor), parameters_of(own.function), strict=True))
     theirs = _bound(donor)
     lines = _lines(_body(donor))
     plain = [masked(line, frozenset(own.names)) for line in own.lines]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .conditions import Piece, conditions_of
 from .insertions import Line, placed
-from .program import FUNCTIONS, Program
+from .program import FUNCTIONS, Program, parameters_of, statement_after_text
 
 _SIZED = frozenset({"list", "tuple", "str", "dict", "set", "bytes", "frozenset"})
 _TYPES = frozenset(name for name, each in vars(builtins).items() if isinstance(each, type)) - {"object", "type"}
@@ -97,8 +97,8 @@ def _expected(p: Program, node: ast.stmt) -> Iterator[Line]:
     ends = [f"return {value}" for value in values]
     # The answer to a test's one question is no rule: it is the answer to nothing at all, and to no other input.
     single = {f"return {value}" for value in values if not _is_usual(p, value)}
-    entry = node is _first(function)
-    parameters = [name for name in _parameters(function) if name not in ("self", "cls")]
+    entry = node is statement_after_text(function)
+    parameters = [name for name in parameters_of(function) if name not in ("self", "cls")]
     if _yields(function):
         ends += ["return"] if entry else []
     ends += [f"return {name}" for name in parameters]
@@ -141,17 +141,6 @@ def _conditions(name: str, types: set[str]) -> Iterator[tuple[str, float]]:
         yield f"isinstance({name}, {kind})", 0.2
 
 
-def _first(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.stmt:
-    documented = isinstance(function.body[0], ast.Expr) and isinstance(function.body[0].value, ast.Constant)
-    return function.body[1] if documented and len(function.body) > 1 else function.body[0]
-
-
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    given = function.args
-    every = [*given.posonlyargs, *given.args, *([given.vararg] if given.vararg else []), *given.kwonlyargs]
-    return [each.arg for each in [*every, *([given.kwarg] if given.kwarg else [])]]
-
-
 def _fields_set(p: Program, function: ast.AST) -> list[str]:
     """Fields that a method reads of its object."""
     read = (each for each in ast.walk(function) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load))
@@ -163,7 +152,7 @@ def _own_calls(p: Program, function: ast.AST) -> list[str]:
     """Methods of the same class that want nothing but their object, as they are called."""
     holder = p.enclosing_class(function)
     methods = [each for each in holder.body if isinstance(each, FUNCTIONS) and each is not function] if holder else []
-    free = [each for each in methods if not each.decorator_list and _parameters(each) == ["self"]]
+    free = [each for each in methods if not each.decorator_list and parameters_of(each) == ["self"]]
     return [f"self.{each.name}()" for each in free if not each.name.startswith("_")][:6]
 
 

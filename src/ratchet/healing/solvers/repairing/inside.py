@@ -18,11 +18,12 @@ from functools import partial
 from typing import Any
 
 from .choosing import PatchChoice, agreed, chosen, told
-from .differing import CPU_S, Input, answers, asked, noise, running, spelling, telling, told_of
+from .differing import CPU_S, Input, answers, asked, noise, running, spelling, telling, told_of, type_of
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
 from .pinning import by_heart, counted, literals_brought, other_constants, other_forms
+from .program import content_of
 from .recollection import Remembered
 from .search import RepairSearch
 from .server import ForkServer
@@ -107,6 +108,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         agreed(donors),
         inputs,
         search.raised,
+        _returned(server, search.calls) if inputs else (),
     )
     grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
     if choice.patches:
@@ -122,6 +124,13 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     )  # fmt: skip
 
 
+def _returned(server: ForkServer, calls: Sequence[Mapping[str, str]]) -> set[tuple[str, str]]:
+    """The functions that tests call, each with the types that it returns to them."""
+    exact = [Input(each["module"], each["function"], each["arguments"], seed=0) for each in calls]
+    said = told_of(server.call({}, answers(exact, Vocabulary()), seconds=2 * CPU_S), ())
+    return {(each.function, type_of(answer)) for each, answer in zip(exact, said, strict=False)}
+
+
 def _vocabulary(search: RepairSearch, patches: Sequence[Patch]) -> Vocabulary:
     """Constants and types of the code that patches change and that tests call."""
     found: list[ast.AST] = []
@@ -132,11 +141,6 @@ def _vocabulary(search: RepairSearch, patches: Sequence[Patch]) -> Vocabulary:
         names = {call["function"] for call in search.calls if call["path"] == path}
         found += spoken_at(tree, lines, names) if tree is not None else ()
     return Vocabulary.of(found)
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> PatchGrounds:
@@ -167,7 +171,7 @@ def _repeated(tests: Collection[str]) -> int:
 
 def _by_heart(server: ForkServer, patch: Patch, inputs: Sequence[Input]) -> int:
     """Count the calls of failing tests that a patch spells out, of those that it answers otherwise than before."""
-    before = {path: _content(os.path.join(server.root, path)) for path in patch.files}
+    before = {path: content_of(os.path.join(server.root, path)) for path in patch.files}
     literals = literals_brought(before, patch.files)
     if not literals:
         return 0
@@ -189,7 +193,7 @@ def _pinned(
 ) -> PatchGrounds:
     """Add how far tests pin the chosen patch down: what passes with other constants, or in another form, too."""
     best, ends_s = choice.patches[0], server.cpu_s + _FORMS_CPU_S
-    before = {path: _content(os.path.join(server.root, path)) for path in best.files}
+    before = {path: content_of(os.path.join(server.root, path)) for path in best.files}
 
     def differs(files: Mapping[str, bytes]) -> bool:
         answered = said(files)

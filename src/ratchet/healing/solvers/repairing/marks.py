@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .program import SourceEdit
 from .recollection import common
+from .wanted import Patch
 
 
 def mark(edit: SourceEdit) -> dict[str, str]:
@@ -32,6 +33,35 @@ def alike(sources: Sequence[str], path: str, root: str) -> list[str]:
 def size_of(marks: Sequence[Mapping[str, str]]) -> int:
     """Characters that differ: what is put around a text, or taken off it, does not count the text."""
     return sum(_differing(each["before"], each["text"]) for each in marks)
+
+
+def changed(patch: Patch, old: Mapping[str, bytes]) -> Iterator[tuple[str, int, bool]]:
+    """The lines of the old files that a patch changes (path, line), and whether it only adds something there. An edit
+    on top of another one knows the lines of that text only, and one after a donor may reach over many: theirs are those
+    that differ in the end."""
+    marks: Sequence[Mapping[str, str]] = patch.marks
+    if len(marks) > 1 or any(each["site"] == "function" for each in marks):
+        marks = [each for path, content in patch.files.items() for each in differences(path, old[path], content)]
+    return ((each["path"], int(each["line"]), not each["before"]) for each in marks)
+
+
+def fewer(
+    marks: Sequence[Mapping[str, str]], texts: Mapping[str, str]
+) -> Iterator[tuple[dict[str, str], tuple[Mapping[str, str], ...]]]:
+    """The texts after edits, each of which was made in what those before it left, but for one of them (not the last:
+    that was tried); with the edits that are left."""
+    for at, gone in enumerate(marks[:-1]):
+        made, kept = dict(texts), list[Mapping[str, str]]()
+        for later, each in ((n > at, each) for n, each in enumerate(marks) if n != at):
+            moved = later and each["path"] == gone["path"] and int(each["start"]) > int(gone["start"])
+            start = int(each["start"]) - (len(gone["text"]) - len(gone["before"]) if moved else 0)
+            text, end = made[each["path"]], start + len(each["before"])
+            if text[start:end] != each["before"]:
+                break  # it changes what that one brought
+            made[each["path"]] = text[:start] + each["text"] + text[end:]
+            kept.append({**each, "start": str(start)})
+        else:
+            yield made, tuple(kept)
 
 
 def differences(path: str, before: bytes, after: bytes) -> list[dict[str, str]]:

@@ -20,7 +20,7 @@ _SHARPNESS = 2.0  # power of the suspicion
 _SIZE = 0.7  # power of a family's size: with 1 every small family is used up before the first edit of a large one
 _COMMON = 2.0  # how much oftener a fault is of these classes, as in collections of one-line faults of real programs
 _COMMON_FAMILIES = frozenset({"variable", "off_by_one", "comparison", "arithmetic", "argument_swap", "attribute",
-                              "constant", "returned", "growing"})  # fmt: skip
+                              "constant", "returned", "growing", "unbound"})  # fmt: skip
 
 # Time of a candidate for which the tests are loaded anew, beside one for which they are not: 3 to 8 in real projects.
 _ANEW = 4.0

@@ -55,6 +55,29 @@ def masked(text: str, known: frozenset[str]) -> str:
     return _WORD.sub(lambda found: found[0] if found[0] not in known else "v", squeezed)
 
 
+def content_of(path: str) -> bytes:
+    """Read a file. Raises OSError."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def parameters_of(function: ast.AST | None) -> list[str]:
+    """The names of a function's parameters; none outside of functions."""
+    if not isinstance(function, FUNCTIONS):
+        return []
+    given = function.args
+    every = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+    return [each.arg for each in every if each is not None]
+
+
+def statement_after_text(function: ast.AST | None) -> ast.stmt | None:
+    """The first statement of a function, its docstring aside; None outside of functions."""
+    if not isinstance(function, FUNCTIONS):
+        return None
+    documented = isinstance(function.body[0], ast.Expr) and isinstance(function.body[0].value, ast.Constant)
+    return function.body[1] if documented and len(function.body) > 1 else function.body[0]
+
+
 class Program:
     """A parsed file. Raises SyntaxError or UnicodeDecodeError from `read` where it is none."""
 
@@ -257,11 +280,7 @@ class Program:
         return self._names[scope]
 
     def _bound(self, scope: ast.AST) -> Iterator[str]:
-        if isinstance(scope, FUNCTIONS):
-            arguments = scope.args
-            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-            yield from (each.arg for each in every)
-            yield from (each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None)
+        yield from parameters_of(scope)
         holder = scope if isinstance(scope, FUNCTIONS) else None
         for node in self.nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and self.function(node) is holder:

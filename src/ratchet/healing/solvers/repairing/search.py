@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .branching import Partial, Partials, State, gained, promise
-from .choosing import is_invented
+from .branching import Partial, Partials, State, gained, key_of, promise
+from .choosing import is_doubtful
 from .compiling import SourceFile
 from .donating import donors_of
 from .examples import Examples
 from .expecting import TestsExpect, expected_of
-from .grounds import DOUBTFUL
 from .keeping import Begun
 from .localising import Localiser, calls_in, import_path, teach
-from .marks import differences, mark, size_of
+from .marks import changed, differences, fewer, mark, size_of
 from .ordering import Ranked, ranked
-from .program import Program
+from .program import Program, content_of
 from .recollection import trust
 from .repeating import needed
 from .server import UNFINISHED, ForkServer, RunReport
@@ -148,7 +146,7 @@ class RepairSearch:
 
     def _weigh(self, files: Mapping[str, bytes]) -> str:
         """Run a patch that is given; "" where it passes here, too."""
-        before = {path: _content(os.path.join(self._root, path)) for path in files}
+        before = {path: content_of(os.path.join(self._root, path)) for path in files}
         marks = tuple(each for path in files for each in differences(path, before[path], files[path]))
         if not self._passes(self._server.whole(files)):
             return "it does not pass when the search runs it"
@@ -179,7 +177,11 @@ class RepairSearch:
 
     def places_of(self, patch: Patch) -> list[Place]:
         """Places of the program that a patch changes."""
-        return [(os.path.join(self._root, each["path"]), int(each["line"])) for each in patch.marks]
+        old = {path: content_of(os.path.join(self._root, path)) for path in patch.files}
+        places = [(os.path.join(self._root, path), line, adds) for path, line, adds in changed(patch, old)]
+        # A definition that only stands beside what is new is run at import, and speaks for nothing.
+        telling = [each[:2] for each in places if not each[2] or not self.localiser.at_import([each[:2]])]
+        return telling or [each[:2] for each in places]
 
     def examples(self, patch: Patch) -> tuple[int, int, int]:
         """Count examples in the program's texts that run what a patch changes: still right, right only with it, and
@@ -243,7 +245,7 @@ class RepairSearch:
             name = os.path.relpath(path, self._root)
             if name not in state.programs:
                 try:
-                    state.programs[name] = Program(name, state.files.get(name) or _content(path))
+                    state.programs[name] = Program(name, state.files.get(name) or content_of(path))
                 except (OSError, SyntaxError, ValueError, RecursionError):
                     return None  # what cannot be read as Python is not what templates can change
                 state.programs[name].expected = self._expected
@@ -290,7 +292,7 @@ class RepairSearch:
 
     def _is_new(self, path: str, content: bytes, beside: Hashable) -> bool:
         """Tell whether these files were not tried yet and are Python, without warnings (`x is 1` helps nobody)."""
-        key = _key(path, content, beside)
+        key = key_of(path, content, beside)
         if key in self._seen:
             return False
         self._seen.add(key)
@@ -303,7 +305,7 @@ class RepairSearch:
         if path not in self._files:
             full = os.path.join(self._root, path)
             try:
-                self._files[path] = SourceFile(full, _content(full))
+                self._files[path] = SourceFile(full, content_of(full))
             except (OSError, SyntaxError, ValueError, RecursionError):
                 self._files[path] = None
         return self._files[path]
@@ -344,7 +346,7 @@ class RepairSearch:
             if not self._server.idle:
                 return
             path, content = one.edit.path, state.programs[one.edit.path].encoded((one.edit,))
-            key = _key(path, content, tuple(sorted(state.files.items())))
+            key = key_of(path, content, tuple(sorted(state.files.items())))
             if key in self._seen or key in self._ahead:
                 continue
             swaps = self._swaps({**state.files, path: content})
@@ -382,13 +384,24 @@ class RepairSearch:
         if patch.key in self._wanted.skip or not self._keeps(patch.files, self.places_of(patch)):
             self.spent.add(self._last)
             return
+        patch = self._fewest(patch)
         if not self.patches:
             self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
             self._note(f"candidate {self.tried} passes; others are tried, to have a choice")
-        if all(_is_doubtful(each) for each in self.patches):
+        if all(is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
         self.patches.append(patch)
+
+    def _fewest(self, patch: Patch) -> Patch:
+        """Leave out the edits that led to what passes and are not needed for it."""
+        for texts, marks in fewer(patch.marks, {path: self.programs[path].text for path in patch.files}):
+            files = {path: text.encode(self.programs[path].encoding) for path, text in texts.items()}
+            files = {path: each for path, each in files.items() if any(one["path"] == path for one in marks)}
+            self.tried += 1
+            if self._passes(self._server.candidate(files)) and self._keeps(files, self.places_of(patch)):
+                return self._fewest(replace(patch, files=files, marks=marks, size=size_of(marks)))
+        return patch
 
     def _keeps(self, files: Mapping[str, bytes], places: Sequence[Place]) -> bool:
         """Tell whether the tests beside those of the check pass that run some places, and examples in the program's
@@ -406,7 +419,7 @@ class RepairSearch:
     def _is_settled(self, one: Ranked) -> bool:
         """Tell whether no edit from here on is likely enough to be chosen instead of what passed."""
         likely = max(one.plain, one.foretold)
-        return any(each.plain > _BEYOND * likely > 0 and not _is_doubtful(each) for each in self.patches)
+        return any(each.plain > _BEYOND * likely > 0 and not is_doubtful(each) for each in self.patches)
 
     def _more(self, patch: Patch) -> int:
         """Count the candidates still to come, after this one."""
@@ -419,7 +432,7 @@ class RepairSearch:
     def _is_weak(self, patch: Patch) -> bool:
         """Tell whether little speaks for it: one failing test says little of what is right."""
         special = any(each["family"] in _SPECIAL for each in patch.marks)
-        return special or _is_doubtful(patch) or len(self.first.failing) == 1
+        return special or is_doubtful(patch) or len(self.first.failing) == 1
 
     def _out_of_time(self) -> bool:
         late = time.monotonic() > self._ends_at or self._server.cpu_s > self._cpu_ends_s
@@ -484,17 +497,3 @@ class RepairSearch:
 
     def _would_pass(self, files: Mapping[str, bytes]) -> bool:
         return self.tried < self._until and self._passes(self._run(files))
-
-
-def _key(path: str, content: bytes, beside: Hashable) -> str:
-    """Names a candidate by what it changes."""
-    return hashlib.blake2b(repr((path, beside)).encode() + content, digest_size=8).hexdigest()
-
-
-def _is_doubtful(patch: Patch) -> bool:
-    return is_invented(patch) or any(each["family"] in DOUBTFUL for each in patch.marks)
-
-
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()

@@ -70,6 +70,7 @@ FAMILIES: Mapping[str, Family] = {
     "pattern_piece": Family(patterns.pattern_piece, "a mistake in a regular expression"),
     "wanted_text": Family(patterns.wanted_text, "another text or number than the test expects"),
     "variable": Family(values.variable, "the wrong variable"),
+    "unbound": Family(values.unbound, "a name that nothing defines"),
     "named": Family(terms.named, "a constant in place of a variable"),
     "configured": Family(terms.configured, "a constant in place of what the object holds"),
     "scaling": Family(terms.scaling, "a missing factor or remainder"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import difflib
 from collections.abc import Iterator
+from itertools import pairwise
 
 from .conditions import Piece
 from .places import in_place, is_called, is_docstring
-from .program import Program
+from .program import Program, parameters_of, statement_after_text
 
 _NUMBERS = {"int", "float"}
 _JOINED = {"list", "str", "tuple"}
@@ -91,6 +94,33 @@ def variable(p: Program, node: ast.AST) -> Iterator[Piece]:
             yield from ((start, end, f"self.{name}", 0.5) for name in p.attributes if name == node.id)
     elif isinstance(node.ctx, ast.Store) and not isinstance(p.parents.get(node), ast.For | ast.comprehension):
         yield from ((start, end, name, 0.4) for name in p.locals_of(node) if name != node.id)
+    elif isinstance(p.parents.get(node), ast.For) and node.id in parameters_of(p.function(node)):
+        yield start, end, "_", 1.0  # what was given is gone with the first turn of the loop
+
+
+def unbound(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """A name that has no value where it is read: a first one, or, where nothing sets it, what is spelt like it or
+    another variable, all through its function."""
+    crash = p.crashes.get(getattr(node, "lineno", 0), "")
+    if not isinstance(node, ast.Name) or crash not in ("NameError", "UnboundLocalError"):
+        return
+    scope = p.function(node)
+    first = statement_after_text(scope)
+    if first is not None and node.id not in parameters_of(scope) and not is_called(p, node):
+        at, indent = p.span(first)[0], p.indent(first)
+        if indent is not None and (crash == "UnboundLocalError" or node.id not in p.known):
+            yield from ((at, at, f"{node.id} = {text}{p.newline}{indent}", 0.5) for text in _INITIAL)
+    if node.id in p.known:
+        return
+    named = [each for each in ast.walk(scope or p.tree) if isinstance(each, ast.Name) and each.id == node.id]
+    spans = sorted(map(p.span, named))
+    variables = [] if is_called(p, node) else p.variables(node)
+    alike = {name.lower(): name for name in [*dir(builtins), *p.callables(), *variables]}
+    near = [alike[each] for each in difflib.get_close_matches(node.id.lower(), alike)]
+    for name in dict.fromkeys([*near, *variables]):
+        text = "".join(f"{name}{p.text[end:then]}" for (_, end), (then, _) in pairwise([*spans, spans[-1][1:] * 2]))
+        if name != node.id:
+            yield spans[0][0], spans[-1][1], text, 2.0 if name in near else 1.0
 
 
 def operand_swap(p: Program, node: ast.AST) -> Iterator[Piece]:
