@@ -33,6 +33,7 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
         quoted(redact(episode.reason)) if episode.reason else "",
         _flakes(episode),
         _change(passed) if passed is not None else _tried(episode),
+        _taking(episode),
         _siblings(siblings),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -73,6 +74,13 @@ def _change(attempt: Attempt) -> str:
         said += [f"- passes as well, and answers otherwise:\n\n{quoted(attempt.rivals)}"] if attempt.rivals else []
         said.append(f"\n{BY_CHANCE}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])
+
+
+def _taking(episode: Episode) -> str:
+    """Say how a result is taken that lies in a patch or on a branch."""
+    kind, _, name = episode.applied.partition(" ")
+    command = {"patch": "git apply", "branch": "git merge"}.get(kind)
+    return f"Take it: {_code(shlex.join([*command.split(), name]))}" if command else ""
 
 
 def _siblings(found: Sequence[SiblingPatch]) -> str:

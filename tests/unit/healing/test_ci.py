@@ -87,6 +87,9 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     assert "- fix: " not in doubtful
     assert "may do so by chance: read the change" in doubtful
     assert "by chance" not in said
+    assert "Take it" not in said
+    for where, command in (("patch out/heal.patch", "git apply out/heal.patch"), ("branch heal/x", "git merge heal/x")):
+        assert f"Take it: `{command}`" in markdown(replace(held, applied=where))
     assert "`t.py::x` failed in 1 of 4 runs" in said
     assert "\n````\n+```\n+# x\n````" in said
 

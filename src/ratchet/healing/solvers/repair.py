@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -51,6 +52,7 @@ _RIVALS = 3  # shown beside a doubtful answer
 _ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
+_TOLD_CHARS, _WORDS = 60, re.compile(r"\w+|\W")  # of what an edit takes out or brings
 _REMEMBERED = 200  # successes that count for the order
 _EXACT = 8  # edits that are made again before any other
 _UNTOLD: dict[str, Json] = {"plain": 0.0, "foretold": 0.0}
@@ -444,7 +446,12 @@ def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _told(mark: Mapping[str, Json]) -> str:
-    before, text = (" ".join(str(mark.get(name, "")).split())[:60] for name in ("before", "text"))
+    before, text = (" ".join(str(mark.get(name, "")).split()) for name in ("before", "text"))
+    old, new = _WORDS.findall(before), _WORDS.findall(text)
+    words = [pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]]
+    if len(old) == len(new) and len(words) > 1 == len({*words}):  # a name, all through a piece of code
+        return f"`{words[0][0]}` became `{words[0][1]}`, {len(words)} times"
+    before, text = before[:_TOLD_CHARS], text[:_TOLD_CHARS]
     if not before:
         return f"added `{text}`"
     return f"`{before}` became `{text}`" if text else f"took out `{before}`"
