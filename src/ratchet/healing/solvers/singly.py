@@ -112,7 +112,8 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]], alo
     memo: dict[str, Json] = {_ALONE: [*alone]}
     hints = tuple(f"{test}: {hint}" for test, each in found for hint in each.hints) or joint.hints
     if not mended:
-        reason = "; ".join(filter(None, (joint.reason, f"{len(found)} of the failing tests were tried one by one")))
+        more = f"none of {candidates - joint.candidates:,} mends one of {len(found)} failing tests by itself"
+        reason = "; ".join(filter(None, (joint.reason, more)))
         return replace(joint, reason=reason, candidates=candidates, hints=hints, memo=memo)
     said = [each.evidence.partition(f"\n{RIVAL}") for _, each in mended]
     words = [f"{test}: {grounds}" for (test, _), (grounds, _, _) in zip(mended, said, strict=True)]
