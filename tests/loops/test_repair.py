@@ -120,6 +120,72 @@ def test_a_number_is_doubtful_where_a_function_says_true_or_false(sandbox: Sandb
     assert "return n\n" not in said or "another type of value" in doubts(found, found.patches[0])
 
 
+_MIXED = """
+import unittest
+
+import pytest
+
+import prog
+
+
+@pytest.fixture
+def three():
+    return 3
+
+
+def test_plain():
+    print("said")
+    assert prog.double(2) == 4
+
+
+@pytest.mark.parametrize("n, twice", [(0, 0), (5, 10)])
+def test_parameters(n, twice):
+    assert prog.double(n) == twice
+
+
+@pytest.mark.parametrize("three", [7], indirect=True)
+def test_indirect(three):
+    assert prog.double(three) == 6
+
+
+def test_fixture(three):
+    assert prog.double(three) == 6
+
+
+@pytest.mark.xfail(strict=True)
+def test_expected_to_fail():
+    assert prog.double(2) == 5
+
+
+def test_left_out():
+    pytest.skip("not here")
+
+
+class TestReady:
+    def setup_method(self):
+        self.number = 4
+
+    def test_method(self):
+        assert prog.double(self.number) == 8
+
+
+class TestCase(unittest.TestCase):
+    def test_case(self):
+        self.assertEqual(prog.double(1), 2)
+"""
+
+
+@pytest.mark.parametrize("conftest", ["", "import held\n\n\ndef pytest_runtest_setup():\n    held.ready = True\n"])
+def test_tests_of_all_sorts_say_the_same_in_a_process_that_holds_them(
+    sandbox: Sandbox, tmp_path: Path, conftest: str
+) -> None:
+    body = "import held\n\n\ndef double(n):\n    if not held.ready:\n        raise RuntimeError\n    return n**2\n"
+    files = {"prog.py": body, "held.py": f"ready = {not conftest}\n", "conftest.py": conftest, "test_prog.py": _MIXED}
+    found = searched(sandbox, written(tmp_path / "p", files))
+    assert "return n*2\n" in files_of(found.patches[0])["prog.py"].decode(), found.problem
+    assert found.loaded_anew < found.tried / 2
+
+
 def test_after_a_patch_of_two_edits_one_of_one_edit_is_still_found(sandbox: Sandbox, tmp_path: Path) -> None:
     files = {
         "last.py": "def last(n, k):\n    if n == 1:\n        return 0\n    return (last(n - 1, k) + 1) % n\n",

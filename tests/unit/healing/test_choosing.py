@@ -15,7 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
-from ratchet.healing.solvers.repairing.differing import Input, answers, asked, noise, telling, told_of
+from ratchet.healing.solvers.repairing.differing import (
+    Input,
+    aliens,
+    answers,
+    asked,
+    marked,
+    noise,
+    telling,
+    told_of,
+    value_of,
+)
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.pinning import (
     by_heart,
@@ -120,6 +130,32 @@ def test_answers_that_hold_the_time_are_compared_in_their_other_parts() -> None:
 
 def near(healthy: int, failing: int) -> list[Input]:
     return [Input("m", "f", "", at, "", at <= healthy) for at in range(1, healthy + failing + 1)]
+
+
+@pytest.mark.parametrize(("said", "count"), [("!TypeError", 0), ("!!ValueError", 1), ("i:3", 1)])
+def test_where_one_of_two_patches_has_no_answer_to_what_no_test_gives_that_does_not_tell_them_apart(
+    said: str, count: int
+) -> None:
+    inputs = marked(near(10, 10), [False] * 19 + [True])
+    before = [*["i:1"] * 10, *["!TypeError"] * 10]
+    answers = {"best": ["i:1"] * 10 + ["i:2"] * 10, "rival": ["i:1"] * 10 + ["i:2"] * 9 + [said]}
+    patches = [patch("best", plain=0.02), patch("rival")]
+    best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else before, (), inputs)
+    assert best.grounds.undecided == count
+
+
+def test_an_input_is_alien_by_the_types_that_calls_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "takes.py").write_text("def f(x):\n    return type(x).__name__\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    texts = [base64.b64encode(pickle.dumps(([held], {}))).decode() for held in ([1, 2], (3,))]
+    pool = [Input("takes", "f", text, seed) for text in texts for seed in range(60)]
+    alien = marked(pool, aliens(pool, pool, Vocabulary())())
+    names = [value_of(each) for each in told_of(answers(pool, Vocabulary())(), ())]
+    usual, others = ({name for each, name in zip(alien, names, strict=True) if each.alien == flag} for flag in (0, 1))
+    assert usual == {*names[::60]}
+    assert others
+    assert not usual & others
+    assert marked(pool, None) == pool
 
 
 def test_a_patch_that_could_be_right_as_well_and_answers_otherwise_is_counted() -> None:

@@ -178,11 +178,12 @@ def index(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def iteration(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Vary what a loop goes over: a copy (it changes meanwhile), in another order, with places, by pairs."""
+    """Vary what a loop goes over: a copy (it changes meanwhile), in another order, with places, by pairs, each once (a
+    set has no order, so what passes with one does so by luck)."""
     if isinstance(node, ast.For | ast.comprehension):
         start, end = p.span(node.iter)
         text, held = p.seg(node.iter), p.wrapped(node.iter)
-        for name in ("list", "sorted", "reversed", "enumerate", "set"):
+        for name in ("list", "sorted", "reversed", "enumerate", "dict.fromkeys"):
             if not text.startswith(f"{name}("):
                 yield start, end, f"{name}({text})", 1.0
         yield from ((start, end, f"{held}{rest}", 1.0) for rest in ("[1:]", "[:-1]", "[::-1]", ".items()", ".values()"))

@@ -68,6 +68,8 @@ class ForkedRun:
     holding: Callable[[], ForkedRun] | None = None
     """Called when the tests are loaded: returns in further children, each with a run of its own."""
     sources: frozenset[str] = frozenset()
+    directly: bool = False
+    """Call tests that are mere functions without what a runner does around them."""
     _done: int = 0
     _gained: bool = False
     _timed: bool = False

@@ -72,13 +72,14 @@ class _Look:
         return {at for at, pair in rows for old, new in _pairs(*([each] for each in pair)) if old != new}
 
     def undecided(self, one: Sequence[str], other: Sequence[str]) -> int:
-        """Count inputs that two patches answer otherwise. What healthy tests are near, and the program could not answer
-        before, is no input that it is meant for."""
+        """Count inputs that two patches answer otherwise. It is meant neither for what healthy tests are near and the
+        program could not answer before, nor for what is of another type than tests give where one has no answer."""
         rows = zip(self.inputs, self.before, one, other, strict=False)
         return sum(
             bool(old and a and b) and a != b
             and not (a.startswith(RAISED) and b.startswith(RAISED))
             and not (each.healthy and old.startswith(RAISED))
+            and not (each.alien and not (_is_answer(a) and _is_answer(b)))
             for each, old, a, b in rows
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -41,7 +41,8 @@ Place = tuple[str, int]
 @dataclass(frozen=True, slots=True)
 class Input:
     """One input to try: a call that was recorded, changed as the seed says. `other` are the arguments of another call
-    of the same function; `healthy`: a test that passed made it; `exact`: it is as the test made it."""
+    of the same function; `healthy`: a test that passed made it; `exact`: it is as the test made it; `alien`: it gives
+    an argument of a type that no test gives there."""
 
     module: str
     function: str
@@ -49,6 +50,7 @@ class Input:
     seed: int
     other: str = ""
     healthy: bool = False
+    alien: bool = False
 
     @property
     def exact(self) -> bool:
@@ -118,6 +120,28 @@ def running(inputs: Sequence[Input], known: Vocabulary, places: Collection[Place
         return _named(one, known) if hit else ""
 
     return lambda: _each(ran, inputs, CPU_S, "")
+
+
+def aliens(inputs: Sequence[Input], pool: Sequence[Input], known: Vocabulary) -> Callable[[], object]:
+    """A function for a child: of each input, whether one of its arguments is of a type that no call of the pool gives
+    there."""
+
+    def types(call: Arguments) -> set[tuple[object, type]]:
+        return {(at, type(each)) for at, each in [*enumerate(call.given), *call.named.items()]}
+
+    def told() -> object:
+        usual: dict[str, set[tuple[object, type]]] = {}
+        for function, arguments in sorted({(each.function, each.arguments) for each in pool}):
+            usual.setdefault(function, set()).update(types(_loaded(arguments)))
+        return _each(lambda one: not types(_call(one, known)[1]) <= usual[one.function], inputs, CPU_S, False)
+
+    return told
+
+
+def marked(inputs: Sequence[Input], said: object) -> list[Input]:
+    """The inputs with what `aliens` says of them."""
+    flags = said if isinstance(said, list) else []
+    return [replace(each, alien=bool(flag)) for each, flag in itertools.zip_longest(inputs, flags[: len(inputs)])]
 
 
 def told_of(answered: object, noisy: Collection[int]) -> list[str]:

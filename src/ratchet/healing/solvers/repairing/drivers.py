@@ -7,7 +7,10 @@ child), and in the child runs the tests.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
+import inspect
+import io
 import itertools
 import os
 import runpy
@@ -68,6 +71,7 @@ class Pytest:
         self._errors: dict[str, BaseException] = {}
         self._failed: set[str] = set()
         self._left = 0
+        self._plain: Mapping[str, Callable[[], object]] = {}
 
     def run(self, serve: Serve) -> None:
         import pytest
@@ -113,7 +117,23 @@ class Pytest:
     def pytest_collection_finish(self, session: Any) -> None:
         assert self._job is not None
         if not session.testsfailed:  # what could not be collected cannot be run
+            if self._job.holding is not None:
+                self._plain = _plain(session)
             self._job = self._job.loaded()
+
+    def pytest_runtestloop(self, session: Any) -> object:
+        """Call plain tests without pytest's ado, which takes many times as long as most of them do."""
+        if self._job is None or not self._job.directly or not self._plain:
+            return None
+        rest = [each for each in session.items if each.nodeid not in self._plain]
+        following = dict(itertools.zip_longest(rest, rest[1:]))
+        for item in session.items:
+            if item in following:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following[item])
+            else:
+                _called(self._job, item.nodeid, self._plain[item.nodeid])
+                self._ended()
+        return True
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed and self._job is not None:
@@ -143,10 +163,51 @@ class Pytest:
         assert self._job is not None
         passed = nodeid not in self._failed
         self._job.end(nodeid, passed, None if passed else self._errors.get(nodeid))
+        self._ended()
+
+    def _ended(self) -> None:
+        assert self._job is not None
         self._left -= 1
         if self._left <= 0 or self._job.enough():
             # Pytest's own farewell has nothing to say to us.
             self._job.leave()
+
+
+def _plain(session: Any) -> dict[str, Callable[[], object]]:
+    """The tests that are functions or methods which want nothing but the parameters of their marks, where neither a
+    conftest nor a setting of warnings does anything around a test."""
+    import pytest
+
+    config = session.config
+    hooks = (each for name, each in vars(config.hook).items() if name.startswith(("pytest_runtest", "pytest_pyfunc")))
+    around = {getattr(impl.plugin, "__file__", "") for each in hooks for impl in each.get_hookimpls()}
+    if any(os.path.basename(each or "") == "conftest.py" for each in around) or config.getini("filterwarnings"):
+        return {}
+    found: dict[str, Callable[[], object]] = {}
+    for item in session.items:
+        marks = [*item.iter_markers()]
+        alike = all(each.name == "parametrize" and len(each.args) == 2 and not each.kwargs for each in marks)
+        if type(item) is not pytest.Function or not alike or inspect.iscoroutinefunction(item.obj):
+            continue
+        named = {name.strip() for each in marks for name in _names(each.args[0])}
+        if {*item.fixturenames} <= named:
+            found[item.nodeid] = functools.partial(item.obj, **(item.callspec.params if named else {}))
+    return found
+
+
+def _names(said: str | Sequence[str]) -> Sequence[str]:
+    return said.split(",") if isinstance(said, str) else said
+
+
+def _called(job: ForkedRun, name: str, run: Callable[[], object]) -> None:
+    """Run a test that may skip itself."""
+    import pytest
+
+    def test() -> None:
+        with contextlib.suppress(pytest.skip.Exception), contextlib.redirect_stdout(io.StringIO()):
+            run()
+
+    guarded(job, name, test)
 
 
 def driver_for(run: Mapping[str, Any], root: str, stale: Callable[[], bool]) -> tuple[Driver, list[str]]:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from .choosing import PatchChoice, agreed, chosen, told
-from .differing import CPU_S, Input, answers, asked, noise, running, spelling, telling, told_of, type_of
+from .differing import CPU_S, Input, aliens, answers, asked, marked, noise, running, spelling, telling, told_of, type_of
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
@@ -91,6 +91,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     until = server.cpu_s + _COMPARING_CPU_S
     ran = server.call({}, running(pool, known, places), seconds=2 * CPU_S) if pool else None
     inputs = telling(pool, ran)
+    inputs = marked(inputs, server.call({}, aliens(inputs, pool, known), seconds=2 * CPU_S)) if inputs else []
 
     def ask(files: Mapping[str, bytes]) -> object:
         if not inputs or server.cpu_s > until:

@@ -105,6 +105,7 @@ def held(channels: Sequence[socket.socket], kept: ForkedRun) -> ForkedRun:
             cpu_s=asked["cpu_s"],
             endless=frozenset(asked["endless"]),
             sources=kept.sources,
+            directly=asked["directly"],
         )
         job.confine()
         if not exchange(functions, asked["swaps"]):

@@ -384,7 +384,7 @@ class RepairSearch:
         if patch.key in self._wanted.skip or not self._keeps(patch.files, self.places_of(patch)):
             self.spent.add(self._last)
             return
-        patch = self._fewest(patch)
+        patch = patch if patch.exact else self._fewest(patch)
         if not self.patches:
             self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
             self._note(f"candidate {self.tried} passes; others are tried, to have a choice")
