@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import (
+    NOTHING,
     Input,
     aliens,
     answers,
@@ -132,16 +133,26 @@ def near(healthy: int, failing: int) -> list[Input]:
     return [Input("m", "f", "", at, "", at <= healthy) for at in range(1, healthy + failing + 1)]
 
 
-@pytest.mark.parametrize(("said", "count"), [("!TypeError", 0), ("!!ValueError", 1), ("i:3", 1)])
-def test_where_one_of_two_patches_has_no_answer_to_what_no_test_gives_that_does_not_tell_them_apart(
-    said: str, count: int
+@pytest.mark.parametrize(
+    ("was", "said", "count"),
+    [
+        ("!TypeError", "!TypeError", 0),
+        ("!TypeError", "i:3", 0),
+        (f"{NOTHING}:x", "i:3", 0),
+        ("!!ValueError", "i:3", 1),
+        ("i:1", "i:3", 1),
+    ],
+)
+def test_what_no_test_gives_and_the_program_had_no_answer_to_tells_no_patches_apart(
+    was: str, said: str, count: int
 ) -> None:
     inputs = marked(near(10, 10), [False] * 19 + [True])
-    before = [*["i:1"] * 10, *["!TypeError"] * 10]
+    before = [*["i:1"] * 10, *["!TypeError"] * 9, was]
     answers = {"best": ["i:1"] * 10 + ["i:2"] * 10, "rival": ["i:1"] * 10 + ["i:2"] * 9 + [said]}
     patches = [patch("best", plain=0.02), patch("rival")]
     best = chosen(patches, lambda each: answers[each.marks[0]["function"]] if each else before, (), inputs)
     assert best.grounds.undecided == count
+    assert best.look.differ(answers["rival"], answers["best"]) == bool(count)
 
 
 def test_an_input_is_alien_by_the_types_that_calls_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

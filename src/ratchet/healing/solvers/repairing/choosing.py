@@ -48,8 +48,22 @@ class _Look:
             healthy=len(healthy),
             turned=sum(old != new for old, new in healthy),
             by_heart=self._alone(answers),
-            raising=sum(_raises(new, self.wanted) and not old.startswith(RAISED) for old, new in pairs),
+            raising=sum(
+                bool(old) and not old.startswith(RAISED) and _raises(new, self.wanted)
+                for at, (old, new) in enumerate(zip(self.before, answers, strict=False))
+                if self.is_meant(at)
+            ),
         )
+
+    def is_meant(self, at: int) -> bool:
+        """Tell whether the program may be meant for an input: tests give such, or it had an answer to it."""
+        if at >= len(self.inputs) or not self.inputs[at].alien:
+            return True
+        return _is_answer(self.before[at]) and type_of(self.before[at]) != NOTHING
+
+    def differ(self, one: Sequence[str], other: Sequence[str]) -> bool:
+        """Tell whether something that the program may be meant for is answered otherwise."""
+        return any(a != b for at, (a, b) in enumerate(zip(one, other, strict=False)) if self.is_meant(at))
 
     def _alone(self, answers: Sequence[str]) -> int:
         """Count the calls by failing tests that are answered otherwise, where there are several and no other input near
@@ -72,15 +86,14 @@ class _Look:
         return {at for at, pair in rows for old, new in _pairs(*([each] for each in pair)) if old != new}
 
     def undecided(self, one: Sequence[str], other: Sequence[str]) -> int:
-        """Count inputs that two patches answer otherwise. It is meant neither for what healthy tests are near and the
-        program could not answer before, nor for what is of another type than tests give where one has no answer."""
-        rows = zip(self.inputs, self.before, one, other, strict=False)
+        """Count inputs that two patches answer otherwise, of those that the program may be meant for: what it could not
+        answer before near healthy tests is none of these."""
+        rows = enumerate(zip(self.inputs, self.before, one, other, strict=False))
         return sum(
-            bool(old and a and b) and a != b
+            bool(old and a and b) and a != b and self.is_meant(at)
             and not (a.startswith(RAISED) and b.startswith(RAISED))
             and not (each.healthy and old.startswith(RAISED))
-            and not (each.alien and not (_is_answer(a) and _is_answer(b)))
-            for each, old, a, b in rows
+            for at, (each, old, a, b) in rows
         )  # fmt: skip
 
 
