@@ -17,7 +17,7 @@ _HEADS = {
     "already_passing": "Nothing to heal: the check passes",
     "flaky": "Nothing is broken: the tests are flaky",
 }
-_DIFF_CHARS = 20_000
+_DIFF_CHARS, _LINE_CHARS = 20_000, 600
 BY_CHANCE = "It passes its check, and may do so by chance: read the change before you take it."
 """Of a doubtful result."""
 
@@ -69,7 +69,9 @@ def _change(attempt: Attempt) -> str:
     told = ((cause, attempt.cause), (fix, attempt.fix), ("by", attempt.solver))
     said = [f"- {name}: {_code(text)}" for name, text in told if text]
     if attempt.standing:
-        said.append(f"- **{attempt.standing}**: {_code(attempt.grounds)}")
+        why, _, figures = attempt.grounds.partition("\n")
+        said.append(f"- **{attempt.standing}**: {_code(why.rstrip(';'))}")
+        said += [f"- grounds: {_code(figures)}"] if figures else []
     if attempt.standing == "doubtful":
         said += [f"- passes as well, and answers otherwise:\n\n{quoted(attempt.rivals)}"] if attempt.rivals else []
         said.append(f"\n{BY_CHANCE}")
@@ -117,5 +119,7 @@ def _flakes(episode: Episode) -> str:
 
 def _code(text: str) -> str:
     """One line of foreign text as code."""
-    line = " ".join(redact(text).split())[:400].replace("`", "'")
+    line = " ".join(redact(text).split()).replace("`", "'")
+    if len(line) > _LINE_CHARS:
+        line = f"{line[:_LINE_CHARS].rpartition(' ')[0] or line[:_LINE_CHARS]} ..."
     return f"`{line}`" if line else ""

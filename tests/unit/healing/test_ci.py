@@ -81,7 +81,9 @@ def test_a_report_holds_the_diff_between_fences_that_it_cannot_close() -> None:
     assert "Check: `pytest -q`, run under Python `3.12.1 in .venv`" in said
     assert "- by: `repair`" in said
     assert "**sure**: `3 tests`" in said
-    doubtful = markdown(replace(held, attempts=(replace(last, standing="doubtful"),)))
+    evidence = "one test (write another);\n1 test failed and now passes\nrival a.py:1\n-a\n+c"
+    doubtful = markdown(replace(held, attempts=(replace(last, standing="doubtful", evidence=evidence),)))
+    assert "- **doubtful**: `one test (write another)`\n- grounds: `1 test failed and now passes`\n" in doubtful
     assert "# Healed, but doubtful" in doubtful
     assert "- perhaps: " in doubtful
     assert "- fix: " not in doubtful
