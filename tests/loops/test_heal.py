@@ -339,7 +339,8 @@ def test_what_fails_for_different_reasons_is_tried_one_by_one_and_the_part_that_
     assert [each.status for each in ended.attempts] == ["failed", "gave_up"]
     assert ended.attempts[1].reason == "nothing was tried: attempt 1 found no change for any test that fails still"
     take = f"ratchet episodes diff {ended.id} --attempt 1 | git -C {bench.project} apply -p1"
-    assert ended.reason.endswith(f"attempt 1 mends a part, sure: 1: test_calc.py::test_3; to take that part: {take}")
+    part = "attempt 1 mends 1 of 3 failing tests (sure): test_calc.py::test_3"
+    assert ended.reason.endswith(f"{part}; to take that part: {take}")
 
 
 def test_only_a_test_that_was_not_reached_is_tried_by_the_next_attempt(bench: Bench) -> None:

@@ -156,5 +156,5 @@ def test_what_mends_one_of_two_unrelated_failures_is_found_and_named(home: Path,
     assert first["status"] == "failed"
     assert "in `total` at shop.py:5" in first["cause"]
     assert "it mends 1: test_shop.py::test_total" in first["reason"]
-    assert "attempt 1 mends a part" in said["reason"]
+    assert "attempt 1 mends 1 of 2 failing tests" in said["reason"]
     assert f"ratchet episodes diff {said['id']} --attempt 1" in said["reason"]

@@ -323,9 +323,11 @@ class HealLoop:
         kept = held.tests and found.tests and frozenset(held.tests.passed_ids) <= frozenset(found.tests.passed_ids)
         if n == self._episode.start or not told or not kept:
             return ""
-        standing = next((f", {each.standing}" for each in self._episode.attempts if each.n == n and each.standing), "")
+        standing = next((f" ({each.standing})" for each in self._episode.attempts if each.n == n and each.standing), "")
+        count, _, names = told.removeprefix("it mends ").partition(": ")
+        failing = held.tests.failed_ids if held.tests else ()
         how = taking(self._episode.id, n, self._episode.task.folder)
-        return f"attempt {n} mends a part{standing}: {told.removeprefix('it mends ')}; to take that part: {how}"
+        return f"attempt {n} mends {count} of {len(failing)} failing tests{standing}: {names}; to take that part: {how}"
 
     def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:
         now = time.time()

@@ -30,7 +30,7 @@ def markdown(episode: Episode, siblings: Sequence[SiblingPatch] = ()) -> str:
     parts = [
         f"# {_HEADS.get(_ended(episode), 'Not healed')}",
         f"Check: {_code(shlex.join(episode.task.check))}{_python(episode)}\n\n{head}",
-        quoted(redact(episode.reason)) if episode.reason else "",
+        quoted(redact(_reason(episode))) if episode.reason else "",
         _flakes(episode),
         _change(passed) if passed is not None else _tried(episode),
         _taking(episode),
@@ -52,6 +52,12 @@ def next_steps(episode: Episode) -> Sequence[tuple[str, str]]:
 def told_as(attempt: Attempt) -> tuple[str, str]:
     """Name its cause and its change: a doubtful one is a guess."""
     return ("guess", "perhaps") if attempt.standing == "doubtful" else ("cause", "fix")
+
+
+def _reason(episode: Episode) -> str:
+    """Why it ended, without what stands at the last attempt already where there is more."""
+    last = episode.attempts[-1].reason if episode.attempts else ""
+    return episode.reason.removeprefix(last).lstrip("; ") or episode.reason
 
 
 def _ended(episode: Episode) -> str:
