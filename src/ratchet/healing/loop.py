@@ -319,15 +319,13 @@ class HealLoop:
         """Name the attempt that mends some of what fails and breaks nothing; "" for none."""
         n, found = self._best()
         held = self._verdict(self._episode.start) or self._verdicts[0]
-        told = effect(held, found)
-        kept = held.tests and found.tests and frozenset(held.tests.passed_ids) <= frozenset(found.tests.passed_ids)
-        if n == self._episode.start or not told or not kept:
+        told, old, new = effect(held, found), held.tests, found.tests
+        if n == self._episode.start or not (told and old and new) or {*old.passed_ids} - {*new.passed_ids}:
             return ""
         standing = next((f" ({each.standing})" for each in self._episode.attempts if each.n == n and each.standing), "")
         count, _, names = told.removeprefix("it mends ").partition(": ")
-        failing = held.tests.failed_ids if held.tests else ()
-        how = taking(self._episode.id, n, self._episode.task.folder)
-        return f"attempt {n} mends {count} of {len(failing)} failing tests{standing}: {names}; to take that part: {how}"
+        part = f"attempt {n} mends {count} of {len(old.failed_ids)} failing tests{standing}: {names}"
+        return f"{part}; to take that part: {taking(self._episode.id, n, self._episode.task.folder)}"
 
     def _end(self, status: EpisodeStatus, reason: str, *, diff: str = "", learnt: tuple[str, ...] = ()) -> Episode:
         now = time.time()
