@@ -138,7 +138,7 @@ def test_plain():
     assert prog.double(2) == 4
 
 
-@pytest.mark.parametrize("n, twice", [(0, 0), (5, 10)])
+@pytest.mark.parametrize("n, twice", [(0, 0), (5, 10)], ids=["none", "ten"])
 def test_parameters(n, twice):
     assert prog.double(n) == twice
 
@@ -175,12 +175,17 @@ class TestCase(unittest.TestCase):
 """
 
 
-@pytest.mark.parametrize("conftest", ["", "import held\n\n\ndef pytest_runtest_setup():\n    held.ready = True\n"])
+_HOOK = "import held\n\n\ndef pytest_runtest_setup():\n    held.ready = True\n"
+
+
+@pytest.mark.parametrize(
+    "plugins", [{}, {"conftest.py": _HOOK}, {"conftest.py": "pytest_plugins = ['around']\n", "around.py": _HOOK}]
+)
 def test_tests_of_all_sorts_say_the_same_in_a_process_that_holds_them(
-    sandbox: Sandbox, tmp_path: Path, conftest: str
+    sandbox: Sandbox, tmp_path: Path, plugins: Mapping[str, str]
 ) -> None:
     body = "import held\n\n\ndef double(n):\n    if not held.ready:\n        raise RuntimeError\n    return n**2\n"
-    files = {"prog.py": body, "held.py": f"ready = {not conftest}\n", "conftest.py": conftest, "test_prog.py": _MIXED}
+    files = {"prog.py": body, "held.py": f"ready = {not plugins}\n", "test_prog.py": _MIXED, **plugins}
     found = searched(sandbox, written(tmp_path / "p", files))
     assert "return n*2\n" in files_of(found.patches[0])["prog.py"].decode(), found.problem
     assert found.loaded_anew < found.tried / 2

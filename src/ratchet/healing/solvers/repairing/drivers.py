@@ -118,7 +118,7 @@ class Pytest:
         assert self._job is not None
         if not session.testsfailed:  # what could not be collected cannot be run
             if self._job.holding is not None:
-                self._plain = _plain(session)
+                self._plain = _plain(session, self._root)
             self._job = self._job.loaded()
 
     def pytest_runtestloop(self, session: Any) -> object:
@@ -173,20 +173,23 @@ class Pytest:
             self._job.leave()
 
 
-def _plain(session: Any) -> dict[str, Callable[[], object]]:
-    """The tests that are functions or methods which want nothing but the parameters of their marks, where neither a
-    conftest nor a setting of warnings does anything around a test."""
+def _plain(session: Any, root: str) -> dict[str, Callable[[], object]]:
+    """The tests that are functions or methods which want nothing but the parameters of their marks, where neither the
+    project's own plugins nor a setting of warnings do anything around a test."""
     import pytest
 
     config = session.config
     hooks = (each for name, each in vars(config.hook).items() if name.startswith(("pytest_runtest", "pytest_pyfunc")))
-    around = {getattr(impl.plugin, "__file__", "") for each in hooks for impl in each.get_hookimpls()}
-    if any(os.path.basename(each or "") == "conftest.py" for each in around) or config.getini("filterwarnings"):
+    around = [impl.plugin for each in hooks for impl in each.get_hookimpls()]
+    modules = [sys.modules.get(type(each).__module__) if not hasattr(each, "__file__") else each for each in around]
+    if any(_is_here(each, root) for each in modules) or config.getini("filterwarnings"):
         return {}
     found: dict[str, Callable[[], object]] = {}
     for item in session.items:
         marks = [*item.iter_markers()]
-        alike = all(each.name == "parametrize" and len(each.args) == 2 and not each.kwargs for each in marks)
+        alike = {each.name for each in marks} <= {"parametrize"} and all(
+            len(each.args) == 2 and each.kwargs.keys() <= {"ids"} for each in marks
+        )
         if type(item) is not pytest.Function or not alike or inspect.iscoroutinefunction(item.obj):
             continue
         named = {name.strip() for each in marks for name in _names(each.args[0])}
