@@ -475,7 +475,8 @@ class Runtime(Foundation):
             tuple(replace(each, lesson=shown) for each in told if (shown := for_agents(each.lesson)).text)
             for told in (found.lessons, found.possibly)
         )
-        found = replace(found, lessons=seen, possibly=more)
+        silent = "others" if found.lessons and not seen else found.silent
+        found = replace(found, lessons=seen, possibly=more, silent=silent)
         return found if session is None else self._obeying(found, session)
 
     def _obeying(self, found: Recalled, session: str) -> Recalled:

@@ -150,6 +150,7 @@ def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, as_json: bool)
     """Make a lesson active: agents are handed it.
 
     A person's words are a quote until --do says them as a rule: a quote leaves this home only where you ask for it.
+    What others wrote is told by its commands alone until you approve it; then whole, so read it first: lessons show ID.
     """
     book = opened().lessons
     _decided([book.approve(each, do=do, globally=globally) for each in lesson_ids], as_json)

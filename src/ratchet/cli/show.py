@@ -256,6 +256,8 @@ _SILENT = {
     "ambiguous": "Several remedies fit this text equally well, so none is sure: pass more of the output",
     "unproven": "What fits worked in one session only, so it is not sure",
     "itself": "Known, and the text itself says what to do, so no agent is told",
+    "others": "Known, but others wrote it and it holds no command that may be shown: read it and take it over by "
+    "`ratchet lessons approve ID`; `ratchet lessons list` names it",
 }
 _SOUGHT_LINES = 4
 _PLACES = 3  # projects that are named of one lesson

@@ -227,14 +227,14 @@ def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:
-    """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now on.
+    """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now on. Of
+    one that others wrote its words are from now on this home's own.
 
     Raises NotFound; Refused for one that switches a check off, or for a quote without `do`; Conflict when it changed
     meanwhile.
     """
     from ratchet.failures.redaction.text import clean
     from ratchet.lessons.mining.checks import forbidden
-    from ratchet.lessons.parts import parts_of
 
     held = _held(store, lesson_id)
     failed = text_in(held, "failed") or _failed_step(store, text_in(held, "signature"))
@@ -249,15 +249,14 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
             f"lesson {lesson_id} is a person's words, and no rule yet. Say what agents should do: "
             f"`ratchet lessons approve {lesson_id} --do 'the rule in your words'`"
         )
-    change: Row = {"state": "active", "decided": "active", "approved": True, "reason": ""}
+    # Whoever approves one of others takes its words over, and those alone: another wording is another lesson.
+    change: Row = {"state": "active", "decided": "active", "approved": True, "reason": "", "foreign": False}
     if do.strip():
         if refusal := forbidden(clean(do), failed):
             raise Refused(f"lesson {lesson_id} is not changed ({refusal}): such a step is never advice")
         text = clean(do.strip("\n"))
         change["text"] = text
         change["earlier"] = distinct([*cast("list[Json]", held.get("earlier") or []), held.get("text")])
-        if held.get("foreign"):  # agents are shown the parts of it, no word
-            change["parts"] = [*parts_of(text)]
     if globally:
         change["scope"] = "global"
     return _decide(store, held, change, "approved", "", now)

@@ -52,7 +52,7 @@ _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 
 Match = Literal["finding", "exact", "pattern", "similar", "words"]
-Silent = Literal["", "nothing", "unlike", "ambiguous", "unproven", "empty", "itself"]
+Silent = Literal["", "nothing", "unlike", "ambiguous", "unproven", "empty", "itself", "others"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,8 @@ class Recalled:
 
     `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, two
     remedies fit equally well ("ambiguous"), or what fits worked in one session alone ("unproven"); "empty" where the
-    text has no words; "itself" where the text says what the lessons about it say, which then come first in `possibly`.
+    text has no words; "itself" where the text says what the lessons about it say, which then come first in `possibly`;
+    "others" where strangers wrote what is sure, and nothing of it may be shown until a person approves it.
     `looked_for` is what the text was known by.
     `searched` counts the lessons of the store in the states asked for."""
 

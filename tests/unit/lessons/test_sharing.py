@@ -97,7 +97,8 @@ def test_a_lesson_of_others_that_is_reworded_here_is_two_files_and_one_advice(
     ratchet.lessons.approve(lesson.id, do="Run `git push -u origin HEAD`.")
     assert len(ratchet.lessons.share(project).retired) == 1
     assert told(ratchet) == ["Run `git push -u origin HEAD`."]
-    assert ratchet.lessons.show(lesson.id).parts == ("git push -u origin HEAD",)
+    (found,) = ratchet.recall(WHEN, project=str(project)).lessons
+    assert found.text == "Run `git push -u origin HEAD`.", "whole: it is this home's own wording"
 
 
 def test_what_the_repository_put_aside_is_not_written_again(ratchet: Ratchet, project: Path) -> None:

@@ -69,10 +69,10 @@ def line(**more: object) -> str:
     return json.dumps({"ratchet": 1, "when": WHEN, "do": GOOD} | more)
 
 
-def hooked(tmp_path: Path, project: Path) -> str:
+def hooked(tmp_path: Path, project: Path, when: str = WHEN) -> str:
     """All that a hook may say in the project."""
     home = str(tmp_path / "home")
-    failure = {"message": WHEN, "kind": "command_failed"}
+    failure = {"message": when, "kind": "command_failed"}
     rows = [*lookup.top(home, str(project)), *lookup.matching(home, failure, project=str(project))]  # type: ignore[arg-type]
     return fence(rows, START_LIMIT)
 
@@ -125,6 +125,24 @@ def test_a_search_tells_the_commands_of_others_and_no_word(ratchet: Ratchet, tmp
     assert (found.text, found.lesson.foreign) == ("git push -u origin <branch>", True)
     assert found.lesson.example == ""
     assert ratchet.recall("error: the widget is torn", project=str(project)).abstained
+
+
+def test_what_others_wrote_is_told_whole_once_a_person_approved_it_and_said_to_be_there_before(
+    ratchet: Ratchet, tmp_path: Path
+) -> None:
+    when, do = "Error: the widget port is taken", "Stop the old widget first: it keeps its port."
+    with Ratchet(tmp_path / "theirs") as theirs:
+        theirs.lessons.add(when=when, do=do, state="active", project="/w/theirs")
+        text = theirs.lessons.export()
+    assert ratchet.lessons.take(text.encode(), name="theirs.jsonl", project=str(tmp_path)).imported == 1
+    (lesson,) = ratchet.lessons.list()
+    before = ratchet.recall(when)
+    assert (before.lessons, before.silent) == ((), "others")
+    ratchet.lessons.approve(lesson.id)
+    assert [each.text for each in ratchet.recall(when).lessons] == [do]
+    assert do in hooked(tmp_path, tmp_path, when)
+    ratchet.lessons.undo(lesson.id)
+    assert ratchet.recall(when).silent == "others"
 
 
 @pytest.mark.parametrize("gone", [False, True])

@@ -160,7 +160,7 @@ class RecalledShape(Shape):
     lessons: list[FoundLessonShape] = said("Surely about it, best first.")
     possibly: list[FoundLessonShape] = said("For who looks through them, nearest first; never to be followed unread.")
     abstained: bool = said("Whether nothing is sure.")
-    silent: str = said("Why: nothing, unlike, ambiguous, unproven, empty, itself (the text says it); or empty.")
+    silent: str = said("Why: nothing, unlike, ambiguous, unproven, empty, itself (the text says it), others (approve it first); or empty.")
     looked_for: str = said("What the text was known by, masked.", foreign="words")
     searched: int = said("Lessons searched.")
     elapsed_ms: float = said("Milliseconds that the search took.", digits=2)
