@@ -64,7 +64,7 @@ KINDS = (
     "wrong_output loop_detected iteration_limit budget_exceeded context_lost cancelled cascade other"
 )
 _COLUMNS = (
-    *("id", "scope", "signature", "pattern", "kind", "tool", "head", "target", "project"),
+    *("id", "state", "scope", "signature", "pattern", "kind", "tool", "head", "target", "project"),
     *("when_text", "text", "tried", "worked", "source", "terms", "body"),
 )
 _SELECT = "SELECT " + ", ".join([f"l.{name}" for name in _COLUMNS]) + " FROM lessons l "  # noqa: S608 (constants)

@@ -21,7 +21,7 @@ HABIT = (
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
 NEEDS_ERROR = "only its error says when it is right; it is told where that comes"
 """Why a lesson is not told ahead of its failure that a file of notes tells with its error beside it."""
-_PROVEN, _ONCE, _HABIT, _AT_FAILURE, _KNOWN = range(5)
+_PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 
 
 class LessonStanding:
@@ -115,8 +115,8 @@ def _whole(row: Mapping[str, Json], name: str) -> int:
 def place(each: LessonStanding) -> tuple[int, int, int, float, int]:
     """The sort key of a lesson among those of its state.
 
-    By tier: what several sessions proved, or a person; what one session showed; habits of silencing a check, behind all
-    that mends something; what is told at its failure alone (`unsaid`).
+    By tier: what several sessions proved, or a person; habits of silencing a check, which several sessions showed; what
+    one session showed; what is told at its failure alone (`unsaid`).
     Within a tier by the calls that it would have prevented in later sessions (`lessons.backtest`), most first; then
     those that worked in most sessions and whose failing tool does not say what is wrong; then by what the failure cost,
     most first.

@@ -94,7 +94,7 @@ def row(name: str, **more: Json) -> Row:
     }
 
 
-def test_what_several_sessions_mended_stands_first_then_what_one_showed_then_habits() -> None:
+def test_what_several_sessions_mended_stands_first_then_habits_then_what_one_showed() -> None:
     linter: dict[str, Json] = {"rule": "edit", "keys": ["wrapcheck"], "told": [["add fmt.Errorf"]]}
     rows = [
         row("habit", rule="edit", keys=["nilerr"], told=[["suppress nolint:nilerr"]], worked=9, tried=9),
@@ -111,7 +111,7 @@ def test_what_several_sessions_mended_stands_first_then_what_one_showed_then_hab
     ordered = [each.id for each in sorted(map(lesson_of, rows), key=lessons.by_merit)]
     assert ordered == [
         *("form", "seen to fail", "a person's", "explained", "minority"),
-        *("seen once", "habit", "renames", "unproven flag", "restates"),
+        *("habit", "seen once", "renames", "unproven flag", "restates"),
     ]
 
 
@@ -135,7 +135,8 @@ def test_a_habit_of_the_project_is_told_everywhere_and_first_nowhere(store: Stor
 def test_a_session_is_told_at_its_start_what_every_list_says_it_is(store: Store, tmp_path: Path) -> None:
     tui = [shell("shop list", "Error: could not open a new TTY: device not configured"), shell("shop list --json")]
     spawn = [call("Grep", {"pattern": "cart"}, error="Error: spawn /opt/rg ENOENT"), shell("rg cart")]
-    found = learn(store, *[silenced(at) + wrapped() + unpiped() + tui + spawn for at in range(3)])
+    sessions = [silenced(at) + wrapped() + tui + spawn for at in range(3)]
+    found = learn(store, unpiped() + sessions[0], *sessions[1:])
     active = [each for each in found if each.state == "active" and not each.unsaid]
     said, told = fence.digest(lookup.top(str(tmp_path), SHOP), fence.START_LIMIT)
     assert [row["id"] for row in told] == [each.id for each in active]
@@ -143,6 +144,7 @@ def test_a_session_is_told_at_its_start_what_every_list_says_it_is(store: Store,
     behind = [each for each in found if each.unsaid == NEEDS_ERROR]
     assert [each.text[:14] for each in behind] == ["Where a tool c", "Run `shop list"]
     synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
+    assert [(each.is_habit, each.tried) for each in active] == [(False, 3), (True, 3), (False, 1)]
     assert behind[1].text in (tmp_path / "AGENTS.md").read_text(), "with its error beside it"
     assert synced.lessons == len(active) + len(behind)
 
