@@ -364,6 +364,7 @@ def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     likely = "" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail "
     yield f"{step.step.strip()}: {likely}({step.basis})" if likely else f"{step.step.strip()}: {step.basis}"
     yield from (f"  {line}" for line in why)
+    own = "known of this very step, and not in the number" if likely else "known of this very step"
     for each in step.lessons:
-        when = f"where {each.when}: " if each.when else ""
-        yield from f"  known: {when}{each.text} ({each.id})".split("\n")
+        said = f"known: where {each.when}" if each.when else own
+        yield from f"  {said}: {each.text} ({each.id})".split("\n")

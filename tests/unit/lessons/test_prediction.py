@@ -241,6 +241,8 @@ def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBoo
         assert known(other) == [], other
     (flag,) = known("golangci-lint run --fix --out-format tab")
     assert "has no `--out-format`" in flag
+    said = told_in_words(book.predict(command="golangci-lint run --fix --out-format tab", project=str(shop)))
+    assert f"known of this very step, and not in the number: {flag}" in said
 
 
 def test_a_line_that_never_ran_is_told_from_its_command(book: LessonBook, shop: Path) -> None:
