@@ -291,6 +291,12 @@ def test_a_cure_is_put_as_short_advice(name: str) -> None:
     assert advice(*calls) == text
 
 
+def test_what_worked_is_no_example_of_advice_about_where_the_shell_stands() -> None:
+    calls, text = CURES["from the project's folder"]
+    (found,) = [each for each in found_in(*calls) if each.text == text]
+    assert found.do == text, "the command that worked elsewhere says nothing of it"
+
+
 # What a tool's own message says at every failure is no lesson, nor is a failure that passes by itself.
 NO_CURES = {
     "the file is read first": [

@@ -116,7 +116,7 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
     # A tool's own words (`call read_page first`) say how to use it; that it broke is another matter.
     if failed.tool.startswith("mcp__") and failed.kind in ("code_error", "tool_not_found", "server_error"):
         text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
-        return Remedy(rule="never", text=text, do=failed.tool, reusable=True, form=f"never {failed.tool}")
+        return Remedy(rule="never", text=text, do=text, reusable=True, form=f"never {failed.tool}")
     return None
 
 
@@ -188,9 +188,7 @@ def _unknown_value(failed: ToolCall) -> Remedy | None:
             text = (
                 f"There is no `{name}` called `{value}` here: do not call {failed.tool} for it, do it by other means."
             )
-            return Remedy(
-                rule="never", text=text, do=value, reusable=True, form=f"unknown {failed.tool} {name} {value}"
-            )
+            return Remedy(rule="never", text=text, do=text, reusable=True, form=f"unknown {failed.tool} {name} {value}")
     return None
 
 
@@ -231,7 +229,7 @@ def _place(failed: ToolCall, worked: ToolCall, piece: Piece, *, root: str) -> Re
     )
     if not moved or not same or not relative(failed.message, [word for each in (*went, was) for word in each.words]):
         return None
-    return Remedy(rule="place", text=PLACE, do=worked.input, reusable=True, form="place")
+    return Remedy(rule="place", text=PLACE, do=PLACE, reusable=True, form="place")
 
 
 def _made(failed: ToolCall, worked: ToolCall, between: Sequence[ToolCall], piece: Piece) -> Remedy | None:
