@@ -79,6 +79,23 @@ def test_the_newest_source_counts_where_it_is_the_only_one_since(modules: list[s
     assert [each.module for each in import_sources(uses).values()] == ([told] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("path", "line", "told"),
+    [
+        ("a.go", '\t"shop.io/shop/cart"', 'Import `cart` from `"shop.io/shop/cart"`'),
+        ("a.ts", "import { Cart } from '@shop/cart';", 'Import `Cart` from `"@shop/cart"`'),
+        ("a.py", "from shop.cart import Cart", "Import `Cart` from `shop.cart`"),
+        ("a.rs", "use shop::cart::Cart;", "Import `shop::cart::Cart`"),
+        ("A.java", "import shop.cart.Cart;", "Import `shop.cart.Cart`"),
+        ("a.ex", "  alias Shop.Cart", "Alias `Shop.Cart`"),
+    ],
+)
+def test_a_path_is_told_in_quotes_and_a_module_as_its_language_names_it(path: str, line: str, told: str) -> None:
+    ((key, module),) = added_imports(Hunk(path, 0, (), (line,)))
+    (source,) = import_sources({key: [(at, f"s{at}", module) for at in range(2)]}).values()
+    assert source.text == f"{told} (2 of 2 sessions)."
+
+
 def test_only_a_name_that_an_import_may_bring_is_asked_for() -> None:
     assert import_keys_of(f"{MISSING}\ncmd/pay.go:10:2: undefined: cart.Total") == ["import go cart"]
     assert import_keys_of("src/a.tsx(9,3): error TS2304: Cannot find name 'Cart'.") == ["import ts Cart"]

@@ -48,7 +48,7 @@ def test_of_two_fixes_the_one_that_is_used_more_often_is_told_as_that() -> None:
     text = told(*[checked] * 2, *[silenced] * 3, key="errcheck")
     assert text.startswith("Check the error (2 of 5 fixes, 2 sessions), for example:\n")
     assert text.splitlines()[-1].startswith(
-        "More often it was meant so: this project silences it, with the reason beside"
+        "Where it is meant so, as more often here, this project silences it, with the reason beside"
     )
     assert text.endswith("(3 of 5 fixes, 3 sessions).")
 
@@ -81,6 +81,9 @@ def test_a_long_line_is_cut_where_it_differs_from_the_one_beside_it() -> None:
 def test_keywords_that_were_only_added_are_told_as_missing() -> None:
     assert told(*[("use case", [], ["case Blue:"])] * 2, key="exhaustive").startswith("Add `case` (")
     assert told(*[("use switch", ["if a {"], ["switch a {"])] * 2, key="c").startswith("Write it with `switch` (")
+    new = ["switch a {", "case 1:", "}"]
+    text = told(*[("use case, use switch", ["if a == 1 {"], new)] * 2, key="gocritic:ifElseChain")
+    assert text.startswith("Write it with `switch` and `case` (")
 
 
 def test_an_import_is_news_at_once_only_where_its_name_does_not_tell_it() -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.mining.evidence import Seen
 
 _REMOVED_LINES, _ADDED_LINES, _LINE_CHARS = 3, 4, 120
+_MARKS = 4  # of a fix that are named
 
 
 def suppresses(forms: frozenset[str]) -> bool:
@@ -68,7 +69,7 @@ def _marks(forms: frozenset[str]) -> str:
             marks.append(f"mode `{name}`")
         else:
             marks.append(f"`{name.lstrip('.') if verb == 'instead' else name}`")
-    return ", ".join(marks[:4])
+    return ", ".join(marks[:_MARKS])
 
 
 def _mark(name: str) -> str:
@@ -95,7 +96,7 @@ def text_of(
         do = _instruction(forms, best if not at else _shortest(forms, ended))
         other = "More often" if len(having) > first else "Else"
         if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it
-            other = "More often it was meant so:" if len(having) > first else "Where it is meant so,"
+            other = "Where it is meant so," + (" as more often here," if len(having) > first else "")
         said.append(f"{other} {do[0].lower()}{do[1:]} {counts}." if at else f"{do} {counts}")
     said += [named for forms in told if (named := _named_so_far(forms, ended))]
     return f"{said[0]}{_example(told[0], best)}" + "".join("\n" + each for each in said[1:])
@@ -149,9 +150,20 @@ def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
     if all(form.startswith(SWAPS) for form in forms):
         return _swap(min(forms, key=lambda form: (len(form), form)))
     if all(form.startswith("use ") for form in forms):
-        return ("Write it with " if shown is None or shown.removed else "Add ") + named(forms)
+        if shown is not None and not shown.removed:
+            return f"Add {named(forms)}"
+        return f"Write it with {' and '.join(_as_written(forms, shown))}"
     written = _call(forms, shown.added) if shown is not None else ""
     return f"Use `{written}`" if written else f"Use {named(forms)}"
+
+
+def _as_written(forms: frozenset[str], shown: Seen | None) -> list[str]:
+    """Keywords in the order in which an example has them: a `switch` before its `case`."""
+    words = sorted(form.partition(" ")[2] for form in forms)
+    code = "\n".join(shown.added) if shown is not None else ""
+    found = {word: re.search(rf"\b{re.escape(word)}\b", code) for word in words}
+    words.sort(key=lambda word: at.start() if (at := found[word]) is not None else len(code))
+    return [f"`{word}`" for word in words[:_MARKS]]
 
 
 def _swap(form: str) -> str:

@@ -35,9 +35,10 @@ class ImportSource:
 
     @property
     def text(self) -> str:
-        """One line of advice."""
-        what = f"`{self.name}` from " if self.is_elsewhere else ""
-        return f'{self.verb} {what}`"{self.module}"` ({self.counted}).'
+        """One line of advice: a path stands in quotes, as in code; a module that ends in the name says it by itself."""
+        whole = self.module == self.name or self.module.endswith((f".{self.name}", f":{self.name}"))
+        module = f'"{self.module}"' if "/" in self.module else self.module
+        return f"{self.verb} {'' if whole else f'`{self.name}` from '}`{module}` ({self.counted})."
 
     @property
     def counted(self) -> str:
