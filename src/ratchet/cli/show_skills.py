@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ratchet.improving.cures.cure import Cure
     from ratchet.improving.cures.skills import SkillStanding
     from ratchet.lessons.skills.reading import FoundSkill, ReadSkills
-    from ratchet.records import Trial
+    from ratchet.records import Lesson, Trial
 
 
 def listed(found: Sequence[SkillStanding]) -> None:
@@ -45,6 +45,12 @@ def made(each: SkillStanding) -> None:
         line(
             f"  It is offered to no agent until it helps in a second task, or: ratchet lessons approve {each.lesson.id}"
         )
+
+
+def retired(lesson: Lesson, name: str) -> None:
+    """Say what was retired: the skill, and the lesson that it was the long form of."""
+    line(f"skill {lesson.skill or name} is retired, and with it its lesson {lesson.id}: {lesson.reason}")
+    line(f"  Next, to have the lesson back: ratchet lessons undo {lesson.id}")
 
 
 def previewed(cure: Cure) -> None:

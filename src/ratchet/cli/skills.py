@@ -141,7 +141,11 @@ def approve(name: str, project: str | None, as_json: bool) -> None:
 @home_option
 @json_option
 def retire(name: str, reason: str, project: str | None, as_json: bool) -> None:
-    """Offer a skill to nobody any more, and take its folders out."""
+    """Retire a skill and its lesson.
+
+    A skill is the long form of its lesson: agents are told of neither any more, and its folders are taken out, but for
+    one that you changed. `ratchet lessons undo ID` takes the lesson's part back.
+    """
     runtime = opened()
     lesson = runtime.cures.retire_skill(name, folder_meant(runtime, project), reason=reason)
-    show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_lessons.decided(lesson)
+    show.as_json(shapes.lessons.LessonShape.built(lesson)) if as_json else show_skills.retired(lesson, name)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from ratchet import Ratchet
+from ratchet.cli import show_skills
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.targets.pieces import KEY
@@ -206,7 +207,7 @@ def test_a_new_version_takes_the_place_of_the_one_that_is_on_trial(ratchet: Ratc
 
 
 def test_retiring_a_skill_retires_its_lesson_and_takes_its_folders_out_but_for_one_that_a_person_changed(
-    ratchet: Ratchet, shop: Path
+    ratchet: Ratchet, shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lesson = written(ratchet, shop)
     ratchet.cures.make_skill(lesson, name="port-taken")
@@ -214,7 +215,13 @@ def test_retiring_a_skill_retires_its_lesson_and_takes_its_folders_out_but_for_o
         ratchet.cures.export_skill("port-taken", shop, taker=taker)
     theirs = shop / WRITTEN["agents"] / "port-taken" / MAIN
     theirs.write_text(theirs.read_text() + "\nOurs now.\n")
-    assert ratchet.cures.retire_skill("port-taken", reason="it does not help").state == "retired"
+    retired = ratchet.cures.retire_skill("port-taken", reason="it does not help")
+    assert retired.state == "retired"
+    show_skills.retired(retired, "port-taken")
+    said = capsys.readouterr().out
+    assert f"skill port-taken is retired, and with it its lesson {lesson}: it does not help" in said
+    assert f"ratchet lessons undo {lesson}" in said
+    assert ratchet.lessons.undo(lesson).state == "active"
     assert not (shop / WRITTEN["claude-code"] / "port-taken").exists()
     assert "Ours now." in theirs.read_text()
 
