@@ -227,8 +227,8 @@ def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]
 
 
 def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = False, now: float | None = None) -> Lesson:
-    """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now on. Of
-    one that others wrote its words are from now on this home's own.
+    """Make a lesson active whatever its counts, and with `globally` in every project; `do` is its advice from now
+    on. The words of one that others wrote are this home's own from then on.
 
     Raises NotFound; Refused for one that switches a check off, or for a quote without `do`; Conflict when it changed
     meanwhile.

@@ -42,7 +42,7 @@ from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
 from ratchet.lessons.standing import PROVEN_SESSIONS
-from ratchet.records import Json, Lesson, LessonState, Row, whole_in
+from ratchet.records import Json, Lesson, LessonState, Row, text_in, whole_in
 from ratchet.store.derived import PROSE
 
 if TYPE_CHECKING:
@@ -60,13 +60,15 @@ class RecalledLesson:
     """One recalled lesson. `match` is "finding" (the text shows what the lesson answers), "exact" (the same signature),
     "pattern" (another signature of the same pattern), "similar", or "words" (a person's text that shares words);
     `score` in [0, 1] is the similarity. `superseded_by` names a newer lesson about the same, `learnt_in` the projects
-    that it counts in; none for one that counts everywhere."""
+    that it counts in; none for one that counts everywhere. `needs` is what the failed command must have had, an option
+    say, where the text does not show it."""
 
     lesson: Lesson
     match: Match
     score: float
     superseded_by: str = ""
     learnt_in: tuple[str, ...] = ()
+    needs: str = ""
 
     @property
     def text(self) -> str:
@@ -159,8 +161,8 @@ def recalled(
             silent, possibly = "itself" if known else silent, known | chance | possibly
     told = {each.text for each in sure.values()}
     return Recalled(
-        lessons=_placed(store, [*sure.values()][:limit]),
-        possibly=_placed(store, [each for each in possibly.values() if each.text not in told][:limit]),
+        lessons=_placed(store, [*sure.values()][:limit], said),
+        possibly=_placed(store, [each for each in possibly.values() if each.text not in told][:limit], said),
         searched=searched,
         looked_for=asked.template,
         silent=silent,
@@ -174,9 +176,9 @@ def _by_chance(store: Store, found: Iterable[str]) -> list[str]:
     return [str(row["id"]) for row in rows if is_mined(row) and whole_in(row, "worked") < PROVEN_SESSIONS]
 
 
-def _placed(store: Store, found: Sequence[RecalledLesson]) -> tuple[RecalledLesson, ...]:
-    """The same, each with the projects that it counts in: what one project taught need not hold in another. What
-    several of them say alike is said once."""
+def _placed(store: Store, found: Sequence[RecalledLesson], said: str) -> tuple[RecalledLesson, ...]:
+    """The same, each with the projects that it counts in: what one project taught need not hold in another; and with
+    what it needs that the text does not show. What several of them say alike is said once."""
     from ratchet.lessons.repositories import known_as
 
     alike: dict[str, list[str]] = {}
@@ -185,8 +187,15 @@ def _placed(store: Store, found: Sequence[RecalledLesson]) -> tuple[RecalledLess
     found = [next(each for each in found if each.text == text) for text in alike]
     folders = {folder for each in found if each.lesson.scope != "global" for folder in alike[each.text]}
     names = {folder: name for folder in folders if (name := known_as(store, folder))}
+    ids: list[Json] = [each.id for each in found]
+    rows = store.find("lessons", {"id": ("in", ids)}).rows if ids else ()
+    needs = {text_in(row, "id"): text_in(row, "needs") for row in rows if text_in(row, "needs") not in said}
     return tuple(
-        replace(each, learnt_in=tuple(dict.fromkeys(names[at] for at in alike[each.text] if at in names)))
+        replace(
+            each,
+            learnt_in=tuple(dict.fromkeys(names[at] for at in alike[each.text] if at in names)),
+            needs=needs.get(each.id, ""),
+        )
         for each in found
     )
 

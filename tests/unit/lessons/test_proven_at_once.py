@@ -73,6 +73,16 @@ def test_an_option_that_the_error_names_is_known_to_be_none_though_nobody_tried_
     store.close()
 
 
+def test_an_option_that_a_text_does_not_show_is_said_with_the_lesson_about_it(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    usage = learnt(store, [shell("shopctl ls --quick", USAGE), shell("git status")])[0]
+    (found,) = recall(store, USAGE).lessons
+    assert (found.id, found.needs) == (usage.id, "--quick"), "the usage text tells nothing of it"
+    (found,) = recall(store, f"{USAGE}\n(you gave --quick)").lessons
+    assert (found.id, found.needs) == (usage.id, "")
+    store.close()
+
+
 def test_a_program_that_is_not_there_is_replaced_by_one_that_the_project_runs(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     ran = [[shell(f"python3 tools/{name}.py")] for name in ("a", "b", "c")]

@@ -207,9 +207,11 @@ def lessons_fenced(lessons: Sequence[Lesson]) -> str:
 
 
 def _with_place(found: RecalledLesson) -> Lesson:
-    """A lesson whose source is the projects that it counts in, where there are such: the asker may work in another."""
-    where = ", ".join(found.learnt_in)
-    return replace(found.lesson, provenance=f"learnt in {where}") if where else found.lesson
+    """A lesson whose source is the projects that it counts in, where there are such: the asker may work in another; and
+    which says what the command must have had, where the text does not show it."""
+    known, where = found.lesson, ", ".join(found.learnt_in)
+    known = replace(known, met=f"the command has `{found.needs}`: {known.met}") if found.needs else known
+    return replace(known, provenance=f"learnt in {where}") if where else known
 
 
 def _clean(value: object) -> object:

@@ -152,6 +152,7 @@ class FoundLessonShape(Shape):
     evidence: list[str] = said("Ids of the outcomes behind it.", of="lesson.evidence", foreign="name")
     superseded_by: str = said("The newer lesson about the same, empty for none.", foreign="name")
     learnt_in: list[str] = said("Projects that it counts in; none where it counts everywhere.", foreign="name")
+    needs: str = said("What the failed command must have had, where the text does not show it.", foreign="words")
 
 
 class RecalledShape(Shape):
@@ -160,7 +161,9 @@ class RecalledShape(Shape):
     lessons: list[FoundLessonShape] = said("Surely about it, best first.")
     possibly: list[FoundLessonShape] = said("For who looks through them, nearest first; never to be followed unread.")
     abstained: bool = said("Whether nothing is sure.")
-    silent: str = said("Why: nothing, unlike, ambiguous, unproven, empty, itself (the text says it), others (approve it first); or empty.")
+    silent: str = said(
+        "Why: nothing, unlike, ambiguous, unproven, empty, itself (the text says it), others (approve it); or empty."
+    )
     looked_for: str = said("What the text was known by, masked.", foreign="words")
     searched: int = said("Lessons searched.")
     elapsed_ms: float = said("Milliseconds that the search took.", digits=2)

@@ -20,7 +20,9 @@ class PredictedStepShape(Shape):
 
     step: str = said("The command, or the change of a file.", foreign="words")
     name: str = said("What it is counted as: the program with its subcommand, edit or write.", foreign="words")
-    probability: float | None = said("How likely it fails, lessons left out, from 0 to 1; null where there is no basis.", digits=3)
+    probability: float | None = said(
+        "How likely it fails, lessons left out, from 0 to 1; null where there is no basis.", digits=3
+    )
     basis: str = said("What that rests on.", foreign="words")
     runs: int = said("Runs of this command in the project.")
     failures: int = said("Of these, runs that failed.")
