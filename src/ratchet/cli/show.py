@@ -290,7 +290,8 @@ def _found(out: Console, each: RecalledLesson, indent: str = "") -> None:
     newer = f"; superseded by {each.superseded_by}" if each.superseded_by else ""
     where = f"; learnt in {plain(', '.join(each.learnt_in[:_PLACES]))}" if each.learnt_in else ""
     needs = f"only where the command has `{plain(each.needs, 80)}`; " if each.needs else ""
-    said = f"{worked(known)}; {needs}{each.match} match {each.score:.2f}; {known.id}{newer}{where}"
+    part = "of others, its commands alone until you approve it; " if known.foreign else ""
+    said = f"{worked(known)}; {part}{needs}{each.match} match {each.score:.2f}; {known.id}{newer}{where}"
     row(out, Styled(said, "dim"), indent + "  ")
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ratchet import Ratchet
+from ratchet.cli import show
 from ratchet.errors import NotFound
 from ratchet.lessons import lookup, trust
 from ratchet.lessons.fence import FOREIGN, START_LIMIT, fence
@@ -116,13 +117,17 @@ def test_trust_makes_them_active_and_one_changed_byte_asks_again(ratchet: Ratche
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_a_search_tells_the_commands_of_others_and_no_word(ratchet: Ratchet, tmp_path: Path, trusted: bool) -> None:
+def test_a_search_tells_the_commands_of_others_and_no_word(
+    ratchet: Ratchet, tmp_path: Path, trusted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     project = project_of(tmp_path, line(**CLAIMS), line(when="error: the widget is torn", do=PROSE[0]))
     ratchet.lessons.load_reviewed(project)
     if trusted:
         ratchet.lessons.trust(project)
     (found,) = ratchet.recall(WHEN, project=str(project)).lessons
     assert (found.text, found.lesson.foreign) == ("git push -u origin <branch>", True)
+    show.recalled(ratchet.recall(WHEN, project=str(project)))
+    assert "of others, its commands alone until you approve it" in " ".join(capsys.readouterr().out.split())
     assert found.lesson.example == ""
     assert ratchet.recall("error: the widget is torn", project=str(project)).abstained
 
