@@ -18,6 +18,8 @@ from ratchet.improving.trials.settle import settle_units
 from ratchet.improving.trials.trials import trial, trials
 from ratchet.lessons import learning
 from ratchet.records import Row, Trial, number_in
+from ratchet.serving.shapes.shape import json_of
+from ratchet.serving.shapes.trials import EvidenceShape, SettledShape
 from ratchet.store.timeline import events
 from support.worlds import AGENT, World, rates, verbs
 
@@ -43,6 +45,27 @@ def test_a_worse_change_is_reverted_and_was_never_in_force_for_all(world: World)
     assert done.state == "reverted"
     assert done.reason.startswith("proven worse")
     assert world.settings(AGENT).current().number == 0
+
+
+def test_a_decision_tells_the_evidence_and_the_units_with_which_it_was_reached(world: World) -> None:
+    """The loop slept while the runs came, and those after the crossing say less than the threshold."""
+    world.run(rates(0.8, 0.8), 150)
+    held = world.guard.open(world.change(max_retries=3), now=world.now, ramp=False)
+    world.run(rates(0.9, 0.1), 60)
+    world.run(rates(0.1, 0.9), 100)
+    done = world.guard.advance(held.id, now=world.now + held.deadline_s)
+    said = world.guard.evidence(held.id, now=world.now + held.deadline_s)
+    assert done.state == "reverted"
+    assert said.against < said.threshold
+    assert said.crossing is not None
+    assert said.crossing.e_value >= said.threshold
+    assert done.reason == (
+        f"proven worse: evidence {said.crossing.e_value:.3g} after {said.crossing.units} units (20 decides)"
+    )
+    shown = json_of(EvidenceShape.built(said))
+    assert shown["crossing"] == {"units": said.crossing.units, "e_value": said.crossing.e_value}
+    settled = json_of(SettledShape.built(done))
+    assert (settled["decided_units"], settled["decided_evidence"]) == (said.crossing.units, said.crossing.e_value)
 
 
 def test_a_slower_change_that_declares_the_trade_is_kept(world: World) -> None:

@@ -13,7 +13,7 @@ from ratchet.cli.show import ago, console, line, plain
 from ratchet.cli.terminal import Styled
 from ratchet.failures.spans import span
 from ratchet.improving.trials.trials import OPEN
-from ratchet.improving.trials.words import first_look, old_values
+from ratchet.improving.trials.words import first_look, old_values, proof
 from ratchet.team.overseer.rows import Intervention
 
 if TYPE_CHECKING:
@@ -77,14 +77,17 @@ def _arms(held: Trial, said: Evidence, missing: str) -> None:
     effect = said.effect
     if effect.estimate is not None:
         out.print(
-            f"difference {100 * effect.estimate:+.1f} points of success; 95 % interval, valid at any time: "
+            f"difference {100 * effect.estimate:+.1f} points of success; 95 % interval of all "
+            f"{effect.shown + effect.withheld:,} counted, valid at any time: "
             f"{100 * effect.low:+.0f} to {100 * effect.high:+.0f}"
         )
     out.print(f"{said.exposures} units met the trial, {said.waiting} of them are still to be counted")
     if missing:
         out.print(Styled(missing))
     out.print(f"share of the new arm: {held.share:.0%}")
-    out.print(f"\nevidence (decides at {said.threshold:g})")
+    if said.crossing:
+        out.print(f"\ndecided by {proof(said.crossing, said.threshold)}; what came after it decides nothing")
+    out.print(f"\nevidence {'of all units' if said.crossing else f'(decides at {said.threshold:g})'}")
     _evidence("to keep", said.toward, said.threshold, "green")
     _evidence("to revert", said.against, said.threshold, "red")
     if len(said.metrics) > 1:
@@ -128,7 +131,10 @@ def changes(found: Sequence[Trial]) -> None:
         out.print(line.append(f"  {each.id}", "dim"))
         low, high, estimate = (each.figures.get(name) for name in ("low", "high", "estimate"))
         if isinstance(estimate, float) and isinstance(low, float) and isinstance(high, float):
-            out.print(f"  {100 * estimate:+.1f} points of success; 95 % interval {100 * low:+.0f} to {100 * high:+.0f}")
+            out.print(
+                f"  {100 * estimate:+.1f} points of success; 95 % interval of all units "
+                f"{100 * low:+.0f} to {100 * high:+.0f}"
+            )
 
 
 def moved(held: Trial) -> None:

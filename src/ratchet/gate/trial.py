@@ -94,6 +94,15 @@ class TrialPlan:
         return (self.margins or {}).get(metric, MARGINS[metric])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """The first time that the evidence reached its threshold, which decides: after how many `units`, and the e-value
+    with the last of them. What comes after it may say less."""
+
+    units: int
+    e_value: float
+
+
 class TrialGate:
     """Fed with a trial's units in the order in which they started, says what to do with the change.
 
@@ -119,6 +128,8 @@ class TrialGate:
         self._streaks = [0, 0]  # failures in a row of the old arm, of the new
         self._units = 0
         self._settled: Literal["wait", "keep", "revert"] = "wait"
+        self._better: Crossing | None = None
+        self._crossing: Crossing | None = None
 
     def stage(self, share: float) -> None:
         """Units from here on fall to the new arm with this probability."""
@@ -171,9 +182,11 @@ class TrialGate:
         if self._settled != "wait" or self._units > self.plan.most_units:
             return  # what comes after the horizon decides nothing, however late it is looked at
         if self._is_harmful():
-            self._settled = "revert"
-        elif self.is_better and not self._is_blocked():
-            self._settled = "keep"
+            self._settled, self._crossing = "revert", Crossing(units=self._units, e_value=self.evidence["revert"])
+        elif self.is_better:
+            self._better = self._better or Crossing(units=self._units, e_value=self.evidence["keep"])
+            if not self._is_blocked():
+                self._settled, self._crossing = "keep", self._better
 
     def _is_harmful(self) -> bool:
         """Tell whether the evidence has reached 1/alpha; the canary's is computed only where its bound suffices."""
@@ -209,6 +222,11 @@ class TrialGate:
     def decision(self) -> Literal["wait", "keep", "revert"]:
         """Decide by the evidence; once it is not `wait`, it stays."""
         return self._settled
+
+    @property
+    def crossing(self) -> Crossing | None:
+        """Where the evidence that decided was reached; None while it is `wait`."""
+        return self._crossing
 
     def verdict(self, *, age_s: float = 0.0) -> Verdict:
         """Decide what to do now with a trial that is `age_s` old.

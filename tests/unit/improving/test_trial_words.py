@@ -67,4 +67,12 @@ def test_what_was_enough_once_is_said_with_its_time_where_later_runs_say_less(
     assert f"Enough was known to {verdict} with the run that started at 10:" in missing
     assert "holds at its first crossing" in missing
     assert not any(" at 1 of " in line for line in sure)  # no threshold is said to be still ahead
+    assert said.crossing is not None
+    assert said.crossing.e_value >= said.threshold
+    assert said.crossing.units < said.new.units + said.old.units
+    against, toward = {units: both for units, *both in said.curve}[said.crossing.units]
+    assert said.crossing.e_value == (toward if verdict == "keep" else against)  # the chart shows it, too
+    proven = next(line for line in sure if line.startswith("Proven"))
+    assert f"after {said.crossing.units} units" in proven
+    assert f"With all {said.new.units + said.old.units}" in proven
     store.close()

@@ -17,10 +17,12 @@ from ratchet.gate import trial as trialgate
 from ratchet.gate.arms import RankBet
 from ratchet.gate.before_after import BeforeAfter
 from ratchet.gate.effects import LessonCounts, measure, tally
+from ratchet.gate.trial import Crossing
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.trials.arms import CHANNEL
 from ratchet.improving.trials.deadline import CALL_DEADLINE_S
 from ratchet.improving.trials.evidence import Arm, Evidence
+from ratchet.improving.trials.words import proof
 from ratchet.ports import Store, Target, Where
 from ratchet.records import Json, Row, Trial, number_in, whole_in
 
@@ -134,6 +136,7 @@ def standing(store: Store, trial: Trial, *, now: float) -> Evidence:
         threshold=1 / trial.alpha,
         metrics={"success": bets.harm.e_value},
         verdict=_verdict(bets, trial, now)[0],
+        crossing=bets.worse or bets.better,
         effect=measure(tallies),
     )
 
@@ -146,10 +149,16 @@ class _Bets:
         self.gain = RankBet(share=SHARE, alpha=trial.alpha)
         rows = store.find("exposures", {"trial": trial.id, "settled": True}, order=("at",)).rows
         self.blocks = [row for row in rows if row.get("score") is not None]
-        for row in self.blocks:
+        self.worse: Crossing | None = None
+        self.better: Crossing | None = None
+        for counted, row in enumerate(self.blocks, 1):
             value, new = exp(-_score(row)), row.get("arm") == "new"
             self.harm.update(new_arm=new, value=value)
             self.gain.update(new_arm=not new, value=value)
+            if self.worse is None and self.harm.decision == "revert":
+                self.worse = Crossing(units=counted, e_value=self.harm.e_value)
+            if self.better is None and self.gain.decision == "revert":
+                self.better = Crossing(units=counted, e_value=self.gain.e_value)
 
 
 def _score(row: Row) -> float:
@@ -163,10 +172,10 @@ def _arm(rows: list[Row]) -> Arm:
 
 def _verdict(bets: _Bets, trial: Trial, now: float) -> Looked:
     blocks = len(bets.blocks)
-    if bets.harm.decision == "revert":
-        return "revert", f"proven worse by {blocks} blocks: evidence {bets.harm.e_value:.3g}"
-    if bets.gain.decision == "revert":
-        return "keep", f"proven better by {blocks} blocks: evidence {bets.gain.e_value:.3g}"
+    if bets.worse:
+        return "revert", f"proven worse: {proof(bets.worse, 1 / trial.alpha, 'blocks')}"
+    if bets.better:
+        return "keep", f"proven better: {proof(bets.better, 1 / trial.alpha, 'blocks')}"
     if blocks * BLOCK_CALLS >= trialgate.MOST_UNITS or now - trial.opened_at >= trialgate.MOST_AGE_S:
         return "undecided", f"{blocks} blocks in {(now - trial.opened_at) / 86_400:.1f} days told nothing"
     return "wait", ""

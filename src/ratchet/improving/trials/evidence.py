@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from ratchet.gate.effects import Effect, LessonCounts, measure
-from ratchet.gate.trial import TrialGate, TrialPlan, Verdict
+from ratchet.gate.trial import Crossing, TrialGate, TrialPlan, Verdict
 from ratchet.ids import CALL
 from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import CHANNEL
@@ -51,9 +51,10 @@ class Evidence:
     """Standing of a trial. `against` and `toward` are the evidence for a revert and for a keep, each settled at
     `threshold`; `metrics` holds each metric's own evidence against the change. `waiting` counts exposures that
     are not read yet, `exposures` all; `known_until` is the moment up to which all homes are known (Unix seconds, 0.0
-    where that does not matter). `enough_at` is when the unit started at which the gate decided (0.0: it has not, or
-    that is not known), which holds whatever came after it. `effect` is measured against the trial's own control, never
-    against what came before it."""
+    where that does not matter). `crossing` is where the evidence that decides was reached (None: it was not), which
+    holds whatever came after it, and `enough_at` when the unit started at which the gate decided (0.0: it has not, or
+    that is not known). `effect` is measured on all units that count, those after the crossing too, against the trial's
+    own control, never against what came before it."""
 
     trial: str
     new: Arm
@@ -69,8 +70,10 @@ class Evidence:
     effect: Effect
     known_until: float = 0.0
     enough_at: float = 0.0
+    crossing: Crossing | None = None
     curve: tuple[tuple[int, float, float], ...] = ()
-    """How it came about: units, and the evidence against and toward after them, at about a hundred places."""
+    """How it came about: units, and the evidence against and toward after them, at about a hundred places and where it
+    was decided."""
 
 
 def plan_of(trial: Trial) -> TrialPlan:
@@ -107,11 +110,12 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
             share = unit.share
             gate.stage(share)
         gate.update(new_arm=unit.new, ok=unit.ok, latency_s=unit.latency_s, cost_usd=unit.cost_usd, score=unit.score)
-        if not enough_at and gate.decision != "wait":
+        decides = not enough_at and gate.decision != "wait"
+        if decides:
             enough_at = unit.at
         sums[unit.new].count(unit)
         tallies.setdefault(share, [0, 0, 0, 0])[(0 if unit.new else 2) + (not unit.ok)] += 1
-        if not curve or gate.units >= curve[-1][0] * _CURVE_STEP + 1:
+        if decides or not curve or gate.units >= curve[-1][0] * _CURVE_STEP + 1:
             said = gate.evidence
             curve.append((gate.units, said["revert"], said["keep"]))
     if not resumed:
@@ -135,6 +139,7 @@ def evidence(store: Store, trial: Trial, *, now: float) -> Evidence:
         effect=measure({key: LessonCounts(*c) for key, c in tallies.items()}),
         known_until=known,
         enough_at=enough_at,
+        crossing=gate.crossing,
         curve=tuple(curve),
     )
 

@@ -17,7 +17,7 @@ from ratchet.failures.patterns.health import recent
 from ratchet.failures.redaction.text import clean
 from ratchet.gate import trial as trialgate
 from ratchet.improving.targets import edit as edits
-from ratchet.improving.trials import blocks, homes
+from ratchet.improving.trials import blocks, homes, words
 from ratchet.improving.trials.evidence import KNOWN, Evidence, count, evidence
 from ratchet.improving.trials.history import DAY_S
 from ratchet.improving.trials.planning import ALPHA, TrialRequest, plan, release, take_lease
@@ -124,9 +124,9 @@ class Guard:
         match said.verdict:
             case "keep":
                 better = "within its margin" if held.change.neutral_ok else f"better in {held.change.metric}"
-                return self._settle(held, "keep", f"proven {better}: evidence {said.toward:.3g}", now, said)
+                return self._settle(held, "keep", f"proven {better}{_proof(said)}", now, said)
             case "revert":
-                return self._settle(held, "revert", f"proven worse: evidence {said.against:.3g}", now, said)
+                return self._settle(held, "revert", f"proven worse{_proof(said)}", now, said)
             case "undecided":
                 units = said.new.units + said.old.units
                 reason = (
@@ -314,11 +314,17 @@ def figures_of(said: Evidence) -> Row:
         "against": _finite(said.against),
         "toward": _finite(said.toward),
         "threshold": said.threshold,
+        "decided_units": said.crossing.units if said.crossing else None,
+        "decided_evidence": _finite(said.crossing.e_value) if said.crossing else None,
         "estimate": effect.estimate,
         "low": effect.low,
         "high": effect.high,
         KNOWN: said.known_until,
     }
+
+
+def _proof(said: Evidence) -> str:
+    return f": {words.proof(said.crossing, said.threshold)}" if said.crossing else ""
 
 
 def _finite(value: float) -> float:

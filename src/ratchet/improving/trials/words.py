@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ratchet.failures.spans import span
+from ratchet.gate.trial import Crossing
 from ratchet.improving.trials.evidence import Arm, Evidence
 from ratchet.records import Json, Trial, TrialState
 
@@ -62,6 +63,11 @@ def old_values(trial: Trial, usual: Mapping[str, Json]) -> dict[str, Json]:
 
 def _value(value: Json) -> str:
     return "default" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def proof(crossing: Crossing, threshold: float, units: str = "units") -> str:
+    """Say what decided: the evidence where it first reached its threshold, and after how many units."""
+    return f"evidence {crossing.e_value:.3g} after {crossing.units:,} {units} ({threshold:g} decides)"
 
 
 def _standing(trial: Trial, said: Evidence) -> str:
@@ -133,6 +139,13 @@ def _sure(said: Evidence, *, keep: bool) -> str:
     """Say what an e-value means (Ville's inequality: a change without effect gets to E in at most 1 of E trials)."""
     held = said.toward if keep else said.against
     what, kind, done = ("better", "good", "kept") if keep else ("worse", "bad", "reverted")
+    if said.crossing and said.verdict == ("keep" if keep else "revert"):
+        counted = said.effect.shown + said.effect.withheld
+        since = f" With all {counted:,} it is 1 of {held:.3g}; the first crossing decides."
+        return (
+            f"Proven {what} after {said.crossing.units:,} units: without an effect, a result this {kind} comes in less "
+            f"than 1 of {said.crossing.e_value:,.0f} trials.{since if counted > said.crossing.units else ''}"
+        )
     if held >= said.threshold:
         return f"Proven {what}: without an effect, a result this {kind} comes in less than 1 of {held:,.0f} trials."
     if held <= 1:

@@ -77,12 +77,20 @@ class ArmShape(Shape):
     score: float | None = said("Mean score; null where no unit tells.")
 
 
+class CrossingShape(Shape):
+    """The first time that the evidence of a trial reached its threshold, which decides."""
+
+    units: int = said("Units (blocks, where it is tried by blocks) counted by then.")
+    e_value: float | None = said("The e-value with the last of them; null where it is beyond all numbers.")
+
+
 class EvidenceShape(Shape):
     """Nearness of a trial to its decision. An e-value that is beyond all numbers is null."""
 
-    keep: float | None = said("The e-value for keeping the change.", of="toward")
-    revert: float | None = said("The e-value against it.", of="against")
-    threshold: float = said("Decides once an e-value reaches it.")
+    keep: float | None = said("The e-value for keeping the change, of all units.", of="toward")
+    revert: float | None = said("The e-value against it, of all units.", of="against")
+    threshold: float = said("Decides once an e-value reaches it, whatever comes after.")
+    crossing: CrossingShape | None = said("Where it was reached; null while it is not.")
     against_by_metric: dict[str, float | None] = said("The e-value against it by metric.", of="metrics")
 
 
@@ -97,11 +105,11 @@ class ShareCountsShape(Shape):
 
 
 class GainShape(Shape):
-    """The difference between the arms of a trial."""
+    """The difference between the arms of a trial, over all units that count."""
 
     estimate: float | None = said("In points of the metric; null while an arm is empty.")
-    low: float = said("Lower end of the 95 % interval.")
-    high: float = said("Upper end of the 95 % interval.")
+    low: float = said("Lower end of the 95 % interval of all units.")
+    high: float = said("Upper end of the 95 % interval of all units.")
 
 
 class MomentShape(Shape):
@@ -202,9 +210,13 @@ class SettledShape(Shape):
     new: dict[str, object] = said("Values that were tested.", of="change.new", foreign="output")
     reason: str = said("Why it was decided so.", foreign="words")
     closed_at: float = said("When it was decided.")
-    estimate: float | None = said("The effect, in points.", of="figures.estimate")
-    low: float | None = said("Lower end of the 95 % interval.", of="figures.low")
-    high: float | None = said("Upper end of the 95 % interval.", of="figures.high")
+    decided_units: int | None = said("Units by which it was decided.", of="figures.decided_units")
+    decided_evidence: float | None = said(
+        "The evidence by which it was decided, at the first crossing of 1/alpha.", of="figures.decided_evidence"
+    )
+    estimate: float | None = said("The effect, in points, of all units.", of="figures.estimate")
+    low: float | None = said("Lower end of the 95 % interval of all units.", of="figures.low")
+    high: float | None = said("Upper end of the 95 % interval of all units.", of="figures.high")
 
 
 class ReportShape(Shape):
