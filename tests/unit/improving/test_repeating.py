@@ -291,7 +291,7 @@ class Service:
         self.now = 0.0
         self.error: Exception | None = ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
         self.asked: list[str] = []
-        self.values: dict[str, object] = {"max_retries": 4, "backoff_s": 0.0, **values}
+        self.values: dict[str, object] = {"max_retries": 4, "backoff_s": 0.0, "circuit_breaker_failures": 3, **values}
         self.tried: dict[str, object] = {}
         timing = Timing(sleep=lambda s: None, sleep_async=lambda s: asyncio.sleep(0), monotonic=lambda: self.now)
         self.guard = CallGuard(agent="a", values=lambda: self.values, trying=self._trying, timing=timing)
@@ -367,6 +367,14 @@ def test_different_failures_and_answers_between_begin_the_count_anew() -> None:
     for n in range(12):
         service.error = errors[n % 3]
         assert service.call(ONE) == 1
+
+
+def test_a_breaker_that_nobody_declared_does_nothing() -> None:
+    service = Service(max_retries=0)
+    del service.values["circuit_breaker_failures"]
+    assert [service.call(ONE) for _ in range(5)] == [1] * 5
+    service.values["circuit_breaker_s"] = 5.0
+    assert [service.call(ONE) for _ in range(5)] == [1] * 5
 
 
 def test_zero_switches_it_off_and_a_number_sets_it() -> None:

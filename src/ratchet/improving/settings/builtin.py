@@ -45,7 +45,7 @@ class Policy:
     """Further tries when the answer is empty."""
     max_trims: int = 2
     """How often `trim` may shorten what does not fit the model's context."""
-    circuit_breaker_failures: int = 3
+    circuit_breaker_failures: int = 0
     """Calls in a row to one target that fail equally, after which its circuit opens; 0: never."""
     circuit_breaker_s: float = 60.0
     """How long an open circuit lets no call through, before one probes it."""
