@@ -243,5 +243,19 @@ class Locked:
 
 
 def claimed(path: FilePath, what: str) -> Locked:
-    """Hold a lock file without waiting. Raises Conflict naming `what` while somebody else holds it."""
-    return Locked(path, Conflict(f"another process works on {what}; wait for it, or end it there"))
+    """Hold a lock file at once. Raises Conflict naming `what` while somebody else holds it."""
+    busy = Conflict(f"another process works on {what}; wait for it, or end it there")
+    return Locked(path, busy, wait_s=2 * _LOOK_S)  # `is_free` holds it for an instant
+
+
+def is_free(path: FilePath) -> bool:
+    """Tell whether a lock file is there and nobody holds it: who did has ended, however it ended. False where that
+    cannot be told (no such file, as on another machine; no locks)."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False
+    try:
+        return lock(descriptor, shared=True) is True
+    finally:
+        os.close(descriptor)

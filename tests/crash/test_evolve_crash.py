@@ -55,7 +55,7 @@ if __name__ == "__main__":
         book = runtime.evolutions
         found = book.list()
         if found:
-            if found[0].state == "running":
+            if found[0].state == "killed":
                 book.resume(found[0].id, means)
         else:
             agent = synthetic_agent(pathlib.Path(folder), {"*": 0.5})

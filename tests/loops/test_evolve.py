@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ratchet.cli import show_evolve
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.candidate import Evolution
 from ratchet.evolving.job import Job, ProposalJob, Proposed
@@ -468,9 +469,30 @@ def test_only_one_process_moves_a_run(ring: Ring) -> None:
     def measure(job: Job, /) -> object:
         with pytest.raises(Conflict, match="another process"):
             ring.book.resume(job.run, ring.means())
+        assert [ring.book.show(job.run).state, *(each.state for each in ring.book.list())] == ["running"] * 2
         return SyntheticMeasure()(job)
 
     assert ring.evolve(to(every=0.3), measure=measure, cap=3).state == "ended"
+
+
+def test_a_run_whose_process_is_gone_is_told_as_killed_and_goes_on(
+    ring: Ring, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Killed(BaseException):
+        """What no run answers, as it answers no SIGKILL."""
+
+    def measure(job: Job, /) -> object:
+        raise Killed
+
+    with pytest.raises(Killed):
+        ring.evolve(to(every=0.3), measure=measure)
+    (found,) = ring.book.list()
+    assert (found.state, ring.book.show(found.id).state) == ("killed", "killed")
+    show_evolve.evolution(found, ring.candidates(found), diffs=False)
+    assert f"Next: ratchet evolve --resume {found.id}" in capsys.readouterr().out
+    show_evolve.evolution(replace(found, state="running"), ring.candidates(found), diffs=False)
+    assert "--resume" not in capsys.readouterr().out
+    assert ring.resume(found.id, [to(every=0.3)]).state == "ended"
 
 
 def test_a_run_that_has_ended_is_not_resumed_and_an_unknown_one_is_named(ring: Ring) -> None:

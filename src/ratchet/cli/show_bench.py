@@ -19,7 +19,7 @@ from ratchet.evolving.bench.rows import BenchRun
 from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
 from ratchet.failures.spans import span
 
-_STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow"}
+_STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow", "killed": "yellow"}
 _BAR = 20
 _LOGGED_S = 10.0  # between two lines of progress in a log
 
@@ -138,7 +138,9 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
         out.print(f"{number(found.unmeasured, 'run')} could not be measured: no wrong answers, and in no score")
     if noise is not None:
         _noise(out, noise)
-    if held.state != "ended" and not held.source:
+    if held.state == "running":
+        out.print("  A process runs it.")
+    elif held.state != "ended" and not held.source:
         out.print(f"  Next: ratchet bench run --resume {held.id}")
     elif not every and not held.source:
         out.print(f"Next: ratchet bench compare {held.id} OTHER_RUN, or better it: ratchet evolve")

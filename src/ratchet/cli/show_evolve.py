@@ -33,6 +33,7 @@ STYLES = {
     "undecided": "yellow",
     "budget": "yellow",
     "cancelled": "yellow",
+    "killed": "yellow",
     "failed": "red",
 }
 _DIFF_LINES = 24
@@ -131,7 +132,9 @@ def ended(held: Evolution, candidates: Sequence[Candidate]) -> None:
         told = ", ".join(f"{_gain(gain)} points: in {share:.0%} of races" for gain, share in missed.items())
         said = f"  A change that is truly better may be missed by so few runs. Better by {told}"
         out.print(said, style="dim")
-    if held.state in ("cancelled", "failed", "running") or (held.state == "budget" and held.report is None):
+    if held.state == "running":
+        out.print(f"  A process runs it; how it stands: ratchet evolve show {held.id}")
+    elif held.state in ("cancelled", "failed", "killed") or (held.state == "budget" and held.report is None):
         out.print(f"  Next: ratchet evolve --resume {held.id}")
     elif held.applied:
         out.print(f"  result: {held.applied}")

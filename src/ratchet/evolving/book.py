@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark, Evaluation
 from ratchet.evolving.bench.book import BenchBook
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.shelf import BenchShelf
-from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.evolving.candidate import KILLED, Candidate, Evolution
 from ratchet.evolving.competitors.book import compare_projects
 from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.declaration import declared
@@ -24,7 +25,7 @@ from ratchet.evolving.loop.budgeting import for_search
 from ratchet.evolving.loop.evolve import Evolve, EvolveGround
 from ratchet.evolving.race.evaluator import EvaluatorMeans as Measuring
 from ratchet.evolving.request import EvolveAsked, EvolveMeans, check
-from ratchet.files import Locked, claimed
+from ratchet.files import Locked, claimed, is_free
 from ratchet.healing.landing import files
 from ratchet.healing.landing.destination import Landing, land, lock_of
 from ratchet.healing.models.choice import ModelChoice
@@ -235,15 +236,20 @@ class EvolveBook:
         place.mkdir(parents=True, exist_ok=True, mode=0o711)
         return claimed(place / "lock", f"run {run}")
 
+    def _seen(self, held: Evolution) -> Evolution:
+        """The run, as killed where it was running and nobody holds it any more."""
+        gone = held.state == "running" and is_free(self._place(held.id) / "lock")
+        return replace(held, state="killed", reason=KILLED) if gone else held
+
     # -- see it --------------------------------------------------------------------------------------------------------
 
     def list(self, *, limit: int | None = None) -> list[Evolution]:
         """Runs, newest first."""
-        return evolutions.listed(self._reading(), limit=limit)
+        return [self._seen(each) for each in evolutions.listed(self._reading(), limit=limit)]
 
     def show(self, run: str) -> Evolution:
         """One run. Raises NotFound."""
-        return evolutions.evolution(self._reading(), run)
+        return self._seen(evolutions.evolution(self._reading(), run))
 
     def candidates(self, run: str) -> Sequence[Candidate]:
         """The archive of a run, in the order in which they were proposed. Raises NotFound."""

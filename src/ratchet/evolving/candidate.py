@@ -16,7 +16,9 @@ CandidateState = Literal[
 meanwhile, and is to race again, as a candidate of its own. `undecided`: the run ended first, or it could not be
 measured."""
 
-EvolutionState = Literal["running", "ended", "budget", "cancelled", "failed"]
+EvolutionState = Literal["running", "ended", "budget", "cancelled", "failed", "killed"]
+"""`killed`: it is running in the store, and no process holds its lock. Told when it is read, never stored."""
+KILLED = "the process that ran it is gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,11 +29,12 @@ from ratchet.evolving.bench.ground import check_shown, executing, files_of, meas
 from ratchet.evolving.bench.plan import ProgressWatch, chosen, shows_noise, wanted
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
 from ratchet.evolving.bench.shelf import BenchShelf
+from ratchet.evolving.candidate import KILLED
 from ratchet.evolving.job import ExecutorName, Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
 from ratchet.evolving.race.evaluator import EvaluatorMeans as Making
 from ratchet.evolving.race.seals import memory, rewritten
-from ratchet.files import Locked, claimed
+from ratchet.files import Locked, claimed, is_free
 from ratchet.healing.episode import Budget
 from ratchet.healing.purse import EpisodePurse
 from ratchet.ports import Store
@@ -380,13 +381,21 @@ class BenchBook:
 
     def _claimed(self, run: str) -> Locked:
         """Only one process works on a run; the claim ends with the process, however it ends. Raises Conflict."""
-        return claimed(self._home / "bench" / f"{run}.lock", f"bench run {run}")
+        return claimed(self._lock(run), f"bench run {run}")
+
+    def _lock(self, run: str) -> Path:
+        return self._home / "bench" / f"{run}.lock"
+
+    def _seen(self, held: BenchRun) -> BenchRun:
+        """The run, as killed where it was running and nobody holds it any more."""
+        gone = held.state == "running" and is_free(self._lock(held.id))
+        return replace(held, state="killed", reason=KILLED) if gone else held
 
     # -- see it --------------------------------------------------------------------------------------------------------
 
     def history(self, *, name: str | None = None, limit: int | None = None) -> list[BenchRun]:
         """Runs, newest first; of one benchmark."""
-        return benchruns.listed(self._reading(), name=name, limit=limit)
+        return [self._seen(each) for each in benchruns.listed(self._reading(), name=name, limit=limit)]
 
     def evaluations(self, run: str) -> list[Evaluation]:
         """All evaluations of a run, in the order in which they ended. Raises NotFound."""
@@ -396,7 +405,7 @@ class BenchBook:
 
     def figures(self, run: str) -> tuple[BenchRun, Figures]:
         """One run with its scores and intervals. Raises NotFound."""
-        held = benchruns.benchrun(self._reading(), run)
+        held = self._seen(benchruns.benchrun(self._reading(), run))
         return held, figures(self.evaluations(run))
 
     def noise(self, run: str) -> Paired:

@@ -15,7 +15,8 @@ from ratchet.ports import Store
 from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.timeline import note
 
-BenchRunState = Literal["running", "ended", "budget", "cancelled", "failed"]
+BenchRunState = Literal["running", "ended", "budget", "cancelled", "failed", "killed"]
+"""`killed`: as of an evolve run (`candidate.EvolutionState`)."""
 
 FIRST, SECOND = "a", "b"
 """How the two arms of an A/A run call the one version."""

@@ -29,6 +29,7 @@ REPEATS = 10
 """Runs of each task in a baseline: as exact as ten checks."""
 LOSS = 0.05
 """The regression that a plan is about: five points."""
+_UNENDED = ("running", "killed")
 _MOST_UNMEASURED = 0.1  # of a check's runs; one with more says nothing
 _DAY_S = 86_400.0
 UnitKind = Literal["systemd", "cron"]
@@ -97,7 +98,7 @@ class WatchBook:
         seeds = sorted({each.seed for each in made})
         frozen = [score for score in (_score(made, by_task, seed) for seed in seeds) if score is not None]
         later = sorted((each for each in runs if each.watch == held.id), key=lambda each: each.started_at)
-        checks = [WatchCheck(run=run, score=self._scored(run, by_task)) for run in later if run.state != "running"]
+        checks = [WatchCheck(run=run, score=self._scored(run, by_task)) for run in later if run.state not in _UNENDED]
         test = RegressionWatch(frozen)
         for each in checks:
             if each.score is not None:

@@ -92,7 +92,7 @@ class BenchRunShape(Shape):
     agent: str = said("Names the agent.", of="agent_name")
     folder: str = said("The folder of the agent; empty where it has none.", of="agent.folder")
     version: str = said("A hash of the agent's files and settings.")
-    state: str = said("running, or how it ended.")
+    state: str = said("running, killed (its process is gone), or how it ended.")
     reason: str = said("Why it ended so.")
     split: str = said("The split that it ran; empty for all.", of=lambda run: run.split or "")
     tasks: list[str] = said("Globs of the tasks that it ran; empty for all.")

@@ -39,7 +39,7 @@ class EvolutionShape(Shape):
     """One search for a better version of an agent."""
 
     id: str = said("Names the search.")
-    state: str = said("running, ended, budget, cancelled or failed.")
+    state: str = said("running, ended, budget, cancelled, failed or killed (its process is gone).")
     reason: str = said("Why it ended so.")
     agent: str = said("The agent, in a few words.", of=lambda held: shown(held.agent))
     benchmark: str = said("Names the benchmark.")

@@ -87,7 +87,7 @@ _SHAPES = {  # what says without colour how something stands
             "bad",
             "failed reverted refused quarantined harms breaker no_progress gave_up screened_out rising regressed",
         ),
-        ("warn", "muted doubtful ignored budget cancelled planned over_budget stopped skipped paused"),
+        ("warn", "muted doubtful ignored budget cancelled killed planned over_budget stopped skipped paused"),
         ("warn", "unmeasured racing partly new"),
         ("live", "live"),
     )
