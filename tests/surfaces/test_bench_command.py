@@ -130,6 +130,30 @@ def test_two_versions_are_compared_and_what_cannot_be_seen_is_said(shell: Shell)
     assert "noise floor: not measured" in text
 
 
+def test_what_differs_between_two_runs_of_one_agent_is_said(shell: Shell) -> None:
+    agent = shell.agent("one", knows=3)
+    runs = [str(shell.json("run", "--agent", agent, *PARALLEL)["id"])]
+    place = shell.folder / "one"
+    (place / "ratchet-agent.toml").write_text('command = "python agent.py"\n[settings]\nknows = 1\n')
+    (place / "agent.py").write_text(f"{AGENT}\n# and more\n")
+    runs.append(str(shell.json("run", "--agent", agent, *PARALLEL)["id"]))
+    said = "knows 3 -> 1; files changed: agent.py, ratchet-agent.toml"
+    text = shell("compare", *runs)
+    assert f"what differs: {said}" in text
+    assert "A 33.3 %" in text
+    assert "B 100.0 %" in text
+    found = shell.json("compare", *runs)
+    assert found["differences"] == said.split("; ")
+    assert [round(each["mean"], 3) for each in found["scores"]] == [0.333, 1.0]  # type: ignore[attr-defined]
+    assert shell("history").count("unlike ") == 1
+    assert f"unlike {runs[0]}: {said}" in shell("history")
+    alike = str(shell.json("run", "--agent", agent, *PARALLEL)["id"])
+    assert "what differs: nothing" in shell("compare", runs[1], alike)
+    assert "what differs: seed 0 -> 4" in shell(
+        "compare", alike, str(shell.json("run", "--agent", agent, *PARALLEL, "--seed", "4")["id"])
+    )
+
+
 def test_an_agent_against_itself_prints_the_noise_floor(shell: Shell) -> None:
     agent = shell.agent("half", knows=2)
     assert "noise floor" in shell("run", "--agent", agent, "--bench", "copying", "--aa", "--tasks", "copy-[0-3]")

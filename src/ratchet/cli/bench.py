@@ -173,10 +173,12 @@ def _exit_code(held: BenchRun, *, nothing: bool) -> int:
 @json_option
 def history(name: str | None, limit: int, as_json: bool) -> None:
     """Runs, newest first, with their scores."""
-    found = opened().benchmarks.history(name=name, limit=limit)
-    show.as_json([shapes.bench.PastBenchRunShape.past(each) for each in found]) if as_json else show_bench.history(
-        found
-    )
+    book = opened().benchmarks
+    found = book.history(name=name, limit=limit)
+    if as_json:
+        show.as_json([shapes.bench.PastBenchRunShape.past(each) for each in found])
+    else:
+        show_bench.history(found, book.unlike_before(found))
 
 
 @bench.command("compare")

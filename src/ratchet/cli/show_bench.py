@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ratchet.cli.show import ago, bars_console, console, number, plain
@@ -146,7 +146,8 @@ def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, eve
         out.print(f"Next: ratchet bench compare {held.id} OTHER_RUN, or better it: ratchet evolve")
 
 
-def history(found: Sequence[BenchRun]) -> None:
+def history(found: Sequence[BenchRun], unlike: Mapping[str, tuple[str, tuple[str, ...]]]) -> None:
+    """Runs, each with what differs from the one before it of the same agent."""
     out = console()
     if not found:
         out.print("No runs yet. Next: ratchet bench run --agent DIR measures an agent.")
@@ -157,13 +158,19 @@ def history(found: Sequence[BenchRun]) -> None:
         line.append(f"{held.name:<14} ").append(plain(held.agent_name, 60))
         about = f"  {number(held.runs, 'run')}, {held.cost_usd:.2f} USD, {ago(held.started_at)}"
         out.print(line.append(f"{about}{', A/A' if held.aa else ''}  {held.id}", "dim"))
+        if held.id in unlike:
+            old, said = unlike[held.id]
+            out.print(Styled(" " * 10).append(plain(f"unlike {old}: {'; '.join(said)}", 300)))
 
 
 def compared(found: ComparedRuns) -> None:
     """The gain with its interval, what is not in it, and what so many pairs cannot see."""
     out = console()
-    for letter, held in (("A", found.first), ("B", found.second)):
-        out.print(Styled(f"{letter} ", "bold").append(plain(held.agent_name, 80)).append(f"  {held.id}", "dim"))
+    for letter, held, score in zip("AB", (found.first, found.second), found.scores, strict=True):
+        line = Styled(f"{letter} ", "bold").append(f"{_percent(score) if score.n else 'no score'}  ")
+        out.print(line.append(plain(held.agent_name, 80)).append(f"  {held.id}", "dim"))
+    said = "; ".join(found.unlike) or "nothing: the same version of the agent, run alike"
+    out.print(Styled("what differs: ").append(plain(said, 400)))
     pairs = found.paired
     if not pairs.gain.n:
         out.print("no pair could be measured on both sides: nothing can be said")

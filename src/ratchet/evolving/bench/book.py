@@ -24,11 +24,12 @@ from ratchet.evolving.bench.agents import agent_of, shown
 from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evaluation, Split
 from ratchet.evolving.bench.checking import BenchCheck, check_tasks
 from ratchet.evolving.bench.evidence import differing, fingerprints
-from ratchet.evolving.bench.figures import Figures, Paired, figures, paired
+from ratchet.evolving.bench.figures import Figures, Interval, Paired, figures, paired
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.plan import ProgressWatch, chosen, shows_noise, wanted
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
 from ratchet.evolving.bench.shelf import BenchShelf
+from ratchet.evolving.bench.unlike import before, unlike
 from ratchet.evolving.candidate import KILLED
 from ratchet.evolving.job import ExecutorName, Measure
 from ratchet.evolving.race.evaluator import Each, Evaluator
@@ -99,6 +100,10 @@ class ComparedRuns:
     first: BenchRun
     second: BenchRun
     paired: Paired
+    unlike: tuple[str, ...] = ()
+    """What differs between the two, each in a few words."""
+    scores: tuple[Interval, Interval]
+    """Of all that each of them measured."""
     noise: Paired | None = None
     noise_run: str = ""
 
@@ -397,6 +402,12 @@ class BenchBook:
         """Runs, newest first; of one benchmark."""
         return [self._seen(each) for each in benchruns.listed(self._reading(), name=name, limit=limit)]
 
+    def unlike_before(self, runs: Sequence[BenchRun]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """By run, of runs newest first: the one before it of the same agent's line, and what differs from that."""
+        pairs = [(each, before(each, runs[number:])) for number, each in enumerate(runs, 1)]
+        found = {each.id: (old.id, unlike(old, each, self._archive)) for each, old in pairs if old is not None}
+        return {run: (old, said) for run, (old, said) in found.items() if said}
+
     def evaluations(self, run: str) -> list[Evaluation]:
         """All evaluations of a run, in the order in which they ended. Raises NotFound."""
         store = self._reading()
@@ -435,6 +446,8 @@ class BenchBook:
             first=held,
             second=other,
             paired=found,
+            unlike=unlike(held, other, self._archive),
+            scores=(figures(one).score, figures(two).score),
             noise=self.noise(noise.id) if noise else None,
             noise_run=noise.id if noise else "",
         )

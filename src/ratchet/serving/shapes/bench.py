@@ -92,6 +92,7 @@ class BenchRunShape(Shape):
     agent: str = said("Names the agent.", of="agent_name")
     folder: str = said("The folder of the agent; empty where it has none.", of="agent.folder")
     version: str = said("A hash of the agent's files and settings.")
+    settings: dict[str, object] = said("Settings that the agent ran with, by name.", of="agent.settings")
     state: str = said("running, killed (its process is gone), or how it ended.")
     reason: str = said("Why it ended so.")
     split: str = said("The split that it ran; empty for all.", of=lambda run: run.split or "")
@@ -217,6 +218,8 @@ class BenchComparisonShape(PairsShape):
 
     first: BenchRunShape = said("The run that is compared with.")
     second: BenchRunShape = said("The run that is compared.")
+    differences: list[str] = said("What differs between the two, as `effort 1 -> 5`; empty where they ran alike.")
+    scores: list[IntervalShape] = said("The score of each, over all that it measured.")
     noise_floor: float | None = said("Half the interval that chance alone shows on so many pairs.", digits=6)
     noise_run: str = said("The run of an agent against itself that shows it; empty for none.")
 
@@ -227,6 +230,8 @@ class BenchComparisonShape(PairsShape):
             found.paired,
             first=found.first,
             second=found.second,
+            differences=found.unlike,
+            scores=found.scores,
             noise_floor=found.noise_floor,
             noise_run=found.noise_run,
         )

@@ -57,6 +57,8 @@ def compare(request: Request, runtime: Operations, first: str = "", second: str 
         second=found.second,
         paired=found.paired,
         noise=found.noise,
+        scores=found.scores,
+        unlike=found.unlike,
     )
 
 
