@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ratchet.cli import show_evolve
+from ratchet.cli import show, show_evolve
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.candidate import Evolution
 from ratchet.evolving.job import Job, ProposalJob, Proposed
@@ -473,6 +476,22 @@ def test_only_one_process_moves_a_run(ring: Ring) -> None:
         return SyntheticMeasure()(job)
 
     assert ring.evolve(to(every=0.3), measure=measure, cap=3).state == "ended"
+
+
+def test_a_log_is_told_how_the_race_stands_while_nothing_is_decided(
+    ring: Ring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", log := io.StringIO())
+    monkeypatch.setattr(show, "_TICK_S", 0.01)
+
+    ring.evolve(to(every=0.3), cap=3)
+    with show_evolve.watching(quiet=False) as told:
+        told(next(each for each in ring.moments if each.what == "evaluated" and each.racers))
+        for _ in range(3_000):
+            if " evaluations, " in log.getvalue():
+                break
+            time.sleep(0.01)
+    assert re.search(r"\d+ evaluations, 0.00 of [\d.]+ USD  #1 .* pairs", log.getvalue())
 
 
 def test_a_run_whose_process_is_gone_is_told_as_killed_and_goes_on(

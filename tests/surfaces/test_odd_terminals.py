@@ -11,15 +11,17 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from ratchet.cli import show
+from ratchet.cli import show, show_bench
 from ratchet.cli.app import cli
 from ratchet.cli.stopping import heard
+from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.improving.loop.improve import Ticked
 from ratchet.runtime import Runtime
 from ratchet.store.sqlite import remedy_of
@@ -277,3 +279,28 @@ def test_what_is_being_read_commands_no_terminal_by_its_name(monkeypatch: pytest
     assert all(letter.isprintable() or letter in "\r\n" for letter in bare)
     if name.startswith("["):
         assert name[:23] in bare
+
+
+def test_a_log_is_told_how_far_long_work_is_though_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", log := io.StringIO())
+    monkeypatch.setattr(show, "_TICK_S", 0.01)
+
+    def awaited(said: str) -> None:
+        for _ in range(3_000):
+            if said in log.getvalue():
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{said!r} was never told: {log.getvalue()!r}")
+
+    with show.progress(quiet=False) as told:
+        awaited("at work")
+        told(3, 18, "3 of 18 tasks\x1b[2J checked")
+        awaited("17%, 3 of 18 tasks [2J checked")
+    with show_bench.progress(quiet=False) as counted:
+        counted(Evaluation(run="r", candidate="c", task="t", seed=0, result="passed", cost_usd=0.5), 1, 7)
+        awaited("1 of 7 runs, 0.50 USD")
+    ended = log.getvalue()
+    with show.progress(quiet=True) as told:
+        told(1, 2, "quiet")
+        time.sleep(0.05)
+    assert log.getvalue() == ended

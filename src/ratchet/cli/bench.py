@@ -213,7 +213,10 @@ def check(name: str, unsafe: bool, as_json: bool) -> None:
 
 
 def _checking(unsafe: bool, progress: Progress) -> BenchChecking:
-    return BenchChecking(unsafe=unsafe, told=lambda done, planned: progress(done, planned, "checking tasks"))
+    def told(done: int, planned: int) -> None:
+        progress(done, planned, f"{done} of {planned} tasks checked")
+
+    return BenchChecking(unsafe=unsafe, told=told)
 
 
 @bench.command("import")

@@ -252,12 +252,14 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, as_json: b
     if not dry_run and not yes:
         if as_json:
             raise UsageError("with --json nobody is asked: say --yes to forget, or --dry-run to see what would go")
-        planned = book.forget(named, before=before, dry_run=True)
+        with show.progress(quiet=False) as progress:
+            planned = book.forget(named, before=before, dry_run=True, progress=progress)
         rows = sum(planned.removed.values())
         title = book.show(planned.sessions[0], limit=1).summary.title if len(planned.sessions) == 1 else ""
         said = f" ({show.plain(title, 80)})" if title else ""
         _agreed(f"Forget {show.number(len(planned.sessions), 'session')}{said}, {rows:,} rows?")
-    done = book.forget(named, before=before, dry_run=dry_run)
+    with show.progress(quiet=as_json) as progress:
+        done = book.forget(named, before=before, dry_run=dry_run, progress=progress)
     show.as_json(shapes.used.ForgottenShape.built(done)) if as_json else show_sessions.forgotten(done)
     if done.done and (done.left or done.traces or done.beside):
         click.get_current_context().exit(1)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ import click
 
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures import programs
+from ratchet.failures.spans import span
 from ratchet.lessons.hunk_lines import at_a_word, cut
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ _GROUP_STYLES = {
     "code": "red",
     "run": "cyan",
 }
+_TICK_S = 30.0
 _STEP_CHARS = 160  # of a step that a lesson rests on; `sessions show` has it whole
 _SESSION_CHARS = 36  # of a session's name: a whole UUID
 STATE_STYLE = {"active": "green", "candidate": "yellow", "quarantined": "red", "retired": "dim"}
@@ -73,11 +76,20 @@ def _speaks_utf8() -> bool:
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Progress]:
-    """A progress bar on a terminal; nothing where output is not read by a person."""
-    if quiet or not sys.stderr.isatty():
+    """A progress bar on a terminal, a line now and then where standard error is kept; nothing when `quiet`."""
+    if quiet:
         from ratchet.runtime import unwatched
 
         yield unwatched
+        return
+    if not sys.stderr.isatty():
+        last = ["at work"]
+
+        def kept(done: int, total: int, what: str) -> None:
+            last[:] = [f"{f'{done / total:.0%}, ' if total else ''}{plain(what, 100)}"]
+
+        with ticking(lambda: last[0]):
+            yield kept
         return
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -87,6 +99,25 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     with Bars(*columns, console=bars_console(), transient=True) as bars:
         task = bars.add_task("reading", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=_brief(what))
+
+
+@contextmanager
+def ticking(said: Callable[[], str]) -> Iterator[None]:
+    """Tell on standard error every half minute how far it is, also while nothing ends: whoever reads a log must see
+    that work goes on."""
+    over, began = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        while not over.wait(_TICK_S):
+            console(stderr=True).print(f"  {said()} ({span(time.monotonic() - began)} so far)", style="dim")
+
+    teller = threading.Thread(target=tell, name="ratchet-told", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
 
 
 def _brief(what: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ratchet.cli.show import ago, bars_console, console, number, plain
+from ratchet.cli.show import ago, bars_console, console, number, plain, ticking
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
@@ -21,7 +20,6 @@ from ratchet.failures.spans import span
 
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow", "killed": "yellow"}
 _BAR = 20
-_LOGGED_S = 10.0  # between two lines of progress in a log
 
 
 def benchmarks(found: Sequence[Benchmark]) -> None:
@@ -73,7 +71,17 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
         yield lambda _made, _done, _planned: None
         return
     if not sys.stderr.isatty():
-        yield _lines()
+        last = ["measuring"]
+        sums = {"usd": 0.0, "unmeasured": 0}
+
+        def kept(made: Evaluation, done: int, planned: int) -> None:
+            sums["usd"] += made.cost_usd
+            sums["unmeasured"] += not made.measured
+            gone = f", {sums['unmeasured']} not measured" if sums["unmeasured"] else ""
+            last[:] = [f"{done} of {planned} runs, {sums['usd']:.2f} USD{gone}"]
+
+        with ticking(lambda: last[0]):
+            yield kept
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -94,22 +102,6 @@ def progress(*, quiet: bool) -> Iterator[Callable[[Evaluation, int, int], None]]
             bars.update(bar, completed=done, total=planned, description=said)
 
         yield told
-
-
-def _lines() -> Callable[[Evaluation, int, int], None]:
-    """A line now and then, for logs: the tasks themselves come with the result."""
-    spent = {"at": time.monotonic(), "usd": 0.0, "unmeasured": 0.0}
-
-    def told(made: Evaluation, done: int, planned: int) -> None:
-        spent["usd"] += made.cost_usd
-        spent["unmeasured"] += not made.measured
-        if done == planned or time.monotonic() - spent["at"] < _LOGGED_S:
-            return
-        spent["at"] = time.monotonic()
-        gone = f", {spent['unmeasured']:.0f} not measured" if spent["unmeasured"] else ""
-        console(stderr=True).print(f"  {done} of {planned} runs, {spent['usd']:.2f} USD{gone}", style="dim")
-
-    return told
 
 
 def measured(held: BenchRun, found: Figures, *, noise: Paired | None = None, every: bool = False) -> None:

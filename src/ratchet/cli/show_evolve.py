@@ -9,7 +9,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from ratchet.cli import shapes
-from ratchet.cli.show import ago, bars_console, console, number, plain
+from ratchet.cli.show import ago, bars_console, console, number, plain, ticking
 from ratchet.cli.terminal import Console, Styled
 from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
 from ratchet.evolving.loop.evolve import DOUBT, EvolveMoment
@@ -47,7 +47,14 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
         yield lambda _moment: None
         return
     if not sys.stderr.isatty():
-        yield _step
+        last: list[EvolveMoment] = []
+
+        def kept(moment: EvolveMoment) -> None:
+            last[:] = [moment]
+            _step(moment)
+
+        with ticking(lambda: _standing(last[0]) if last else "at work"):
+            yield kept
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -67,6 +74,11 @@ def watching(*, quiet: bool) -> Iterator[Callable[[EvolveMoment], None]]:
             bars.update(task, total=moment.evolution.proposals, completed=done, said=said)
 
         yield told
+
+
+def _standing(moment: EvolveMoment) -> str:
+    spent = f"{number(moment.runs, 'evaluation')}, {moment.usd:.2f} of {moment.evolution.usd:g} USD"
+    return "  ".join(filter(None, (spent, race_line(moment))))
 
 
 def race_line(moment: EvolveMoment) -> str:

@@ -222,7 +222,9 @@ class SessionBook:
         """Words for the first names of costs by pattern (its text) or session (what was asked first), which are ids."""
         return cost.words_of(self._reading(), found, limit)
 
-    def forget(self, what: str = "", *, before: float | None = None, dry_run: bool = False) -> Forgotten:
+    def forget(
+        self, what: str = "", *, before: float | None = None, dry_run: bool = False, progress: Progress | None = None
+    ) -> Forgotten:
         """Forget a session (by its id), all sessions of a project (by its folder), or all that ended before a moment,
         with all that rests on nothing else, and look for what is left. Raises NotFound, UsageError for neither."""
         from ratchet.sessions.forgetting import forget
@@ -230,7 +232,8 @@ class SessionBook:
         store = self._reading()
         wanted = _wanted(store, what, before)
         loose = None if what else before
-        return forget(store, self._home, wanted, before=loose, dry_run=dry_run, changed=self._changed)
+        told = progress or (lambda _done, _total, _what: None)
+        return forget(store, self._home, wanted, before=loose, dry_run=dry_run, changed=self._changed, progress=told)
 
     def check(self, progress: Progress) -> Checked:
         """Read every history again and compare it with what is kept of it. Changes nothing."""

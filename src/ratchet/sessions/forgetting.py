@@ -32,7 +32,7 @@ from ratchet.store.retention import forget_before, remember_forgotten
 from ratchet.store.sums import forget_sums
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
+    from ratchet.ports import Progress, Store
 
 _TABLES = (
     "outcomes",
@@ -103,6 +103,7 @@ def forget(
     before: float | None,
     dry_run: bool,
     changed: Callable[[], Sequence[str]],
+    progress: Progress,
 ) -> Forgotten:
     """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` only
     counts; `changed` takes out of files what was made of lessons that are gone, tells the hooks which there are now,
@@ -120,8 +121,10 @@ def forget(
             done=False,
         )
     tally, patterns = _Gone(), pattern_count(store)
-    for session in sessions:
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions), f"forgetting {session}")
         _forget_one(store, session, tally)
+    progress(len(sessions), len(sessions), "taking out what was made of them")
     if before is not None:
         _forget_loose(store, before, tally)
     with store.transaction():
@@ -131,7 +134,9 @@ def forget(
     _forget_hooks(home, sessions)
     publish_facts(store, home)
     folders = tuple(changed())
+    progress(len(sessions), len(sessions), "making the store smaller")
     store.compact()
+    progress(len(sessions), len(sessions), "looking for what is left")
     beside = taken_out(store)
     left = proof.rows_left(store, sessions, tally.sample, _NAMED)
     return Forgotten(

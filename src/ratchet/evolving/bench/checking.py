@@ -50,6 +50,7 @@ def check_tasks(
     faults: list[TaskFault] = []
     sandbox = measuring.sandbox(unsafe)
     scratch = Path(tempfile.mkdtemp(prefix="ratchet-check-"))
+    told(0, len(tasks))
     try:
         with ThreadPoolExecutor(parallel, thread_name_prefix="ratchet-check") as pool:
             for task, reason in zip(

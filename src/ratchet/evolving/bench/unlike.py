@@ -1,4 +1,4 @@
-"""What differs between two runs of a benchmark: the agent's line, settings and files, and how it was run."""
+"""Tells what differs between two runs of a benchmark: the agent's line, settings and files, and how it was run."""
 
 from __future__ import annotations
 
