@@ -31,6 +31,7 @@ _SETTINGS_BYTES = 65_536
 _ENTRY = re.compile(r"^(\S+\.py):\d+: in ", re.MULTILINE)
 _ERROR = re.compile(r"^E   (\S.*)$", re.MULTILINE)
 _OTHER = "no edit of the project mends that: install another version of it, or run the tests under another Python"
+_AGAIN = "bring it, then run it again"  # ahead of the command, which is copied to the end of the line
 _SAME = 0.8  # similarity from which an unknown name is a misspelt known one
 # Distributions that are called otherwise than their modules, as far as test suites import them.
 _DISTRIBUTIONS = {"yaml": "pyyaml", "dateutil": "python-dateutil", "attr": "attrs", "bs4": "beautifulsoup4",
@@ -64,7 +65,7 @@ def missing(verdict: Verdict, project: Path, *, declared: bool = False) -> str:
     for path in _submodules(project):
         if f"{path}/" in text and not _holds_anything(project / path):
             how = f"git submodule update --init {path}"
-            return f"dependency_missing: {path}, a git submodule that is not checked out; {how}"
+            return f"dependency_missing: {path}, a git submodule that is not checked out; {_AGAIN}: {how}"
     broken = outside(verdict, project)
     if verdict.tests is not None and broken.keys() >= {*verdict.tests.failed_ids}:
         return next((f"dependency_broken: {why}; {_OTHER}" for why in broken.values()), "")
@@ -111,13 +112,22 @@ def _told(what: str, wanted: Iterable[tuple[str, ...]], project: Path) -> str:
     found = environments(project)
     venv = found.venv.name if found.venv else ""
     by_uv = bool(which("uv")) if not venv else b"uv =" in plain_content(project / venv / SETTINGS, _SETTINGS_BYTES)
-    # A new environment lacks the project itself, and what runs its tests.
-    words = dict.fromkeys([*((("-e", "."), ("pytest",)) if not venv else ()), *wanted])
+    # A new environment lacks the project itself, where it is one that can be installed, and what runs its tests.
+    itself = [("-e", ".")] if _is_installable(project) else []
+    words = dict.fromkeys([*((*itself, ("pytest",)) if not venv else ()), *wanted])
     how = f"uv pip install --python {venv or '.venv'}" if by_uv else f"{venv or '.venv'}/bin/python -m pip install"
     anew = "--clear .venv" if found.unused else ".venv"
     made = "" if venv else f"uv venv {anew} && " if by_uv else f"python3 -m venv {anew} && "
     where = venv or f"the Python that runs the check{''.join(f' ({each})' for each in found.unused)}"
-    return f"dependency_missing: {what}, not installed in {where}; {made}{how} {' '.join(map(shlex.join, words))}"
+    command = f"{made}{how} {' '.join(map(shlex.join, words))}"
+    return f"dependency_missing: {what}, not installed in {where}; {_AGAIN}: {command}"
+
+
+def _is_installable(project: Path) -> bool:
+    """Tell whether an installer takes the folder for a project (PEP 517, PEP 621): a file that only sets up tools
+    makes it none."""
+    told = toml_of(reading(project)("pyproject.toml"))
+    return (project / "setup.py").is_file() or not told.keys().isdisjoint(("project", "build-system"))
 
 
 def _distribution(name: str) -> str:

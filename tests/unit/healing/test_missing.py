@@ -50,6 +50,17 @@ def test_what_is_missing_is_named_with_its_remedy(project: Path, output: str, na
     assert found.endswith(named)
 
 
+@pytest.mark.parametrize("settings", ["", "[tool.pytest.ini_options]\naddopts = '-q'\n"])
+def test_a_folder_that_is_no_project_is_not_installed(project: Path, settings: str) -> None:
+    (project / "pyproject.toml").write_text(settings)
+    (project / "requirements.txt").write_text("six\n")
+    found = missing(said("No module named 'six'"), project)
+    assert "bring it, then run it again: " in found
+    assert found.endswith(" install pytest -r requirements.txt"), found
+    (project / "setup.py").write_text("from setuptools import setup\n\nsetup()\n")
+    assert missing(said("No module named 'six'"), project).endswith(" install -e . pytest -r requirements.txt")
+
+
 @pytest.mark.parametrize(
     "output",
     [
@@ -80,7 +91,7 @@ def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
         '[submodule "cases"]\n\tpath = tests/cases\n\turl = https://example.org/cases\n'
     )
     failed = said("E   FileNotFoundError: [Errno 2] No such file or directory: '/work/tests/cases/list.txt'")
-    assert missing(failed, project).endswith("; git submodule update --init tests/cases")
+    assert missing(failed, project).endswith(": git submodule update --init tests/cases")
     (project / "tests" / "cases").mkdir(parents=True)
     assert missing(failed, project)
     (project / "tests" / "cases" / "other.txt").write_text("")
@@ -232,7 +243,7 @@ def test_a_repository_never_writes_the_command_of_a_remedy(tmp_path: Path, write
             assert write is _submodule
             assert name not in PLAIN_NAMES
             continue
-        command = told.partition("; ")[2]
+        command = told.rpartition("again: ")[2]
         known = command.removeprefix("uv venv && ").removeprefix("python3 -m venv .venv && ")
         assert told.isprintable()
         if name not in PLAIN_NAMES:
