@@ -220,6 +220,12 @@ def test_a_bad_line_of_an_import_costs_itself(held: TestClient) -> None:
 def test_settings_change_for_who_has_seen_them(held: TestClient, home: Path) -> None:
     with Ratchet(home=home) as ratchet:
         ratchet.settings("a", model=Choice("x", "y")).current()
+    for wrong, said in (
+        ({"model": "y"}, "body.model: no such key; the body's keys are values, unset, why"),
+        (["y"], "; the body's keys are values, unset, why"),
+    ):
+        refused = held.put("/v1/settings/a", json=wrong)
+        assert (refused.status_code, refused.json()["detail"].endswith(said)) == (422, True), refused.json()
     seen = held.get("/v1/settings/a")
     tag = {"If-Match": seen.headers["etag"]}
     done = held.put("/v1/settings/a", json={"values": {"model": "y"}, "why": "cheaper"}, headers=tag)

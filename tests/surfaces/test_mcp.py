@@ -196,6 +196,9 @@ def test_what_is_wrong_with_a_call_is_told_without_the_secrets_in_it(home: Path)
 
 def test_wrong_arguments_are_told_in_one_line_of_plain_words(home: Path) -> None:
     assert prose(called(home, "predict_failures", command="make")) == "Wrong arguments: project is missing."
+    assert prose(called(home, "get_session", session="abc")) == (
+        "Wrong arguments: id is missing; session is unknown; it takes id, at, limit, cursor."
+    )
 
 
 def test_half_a_letter_in_a_call_costs_that_letter_and_not_the_answer(home: Path) -> None:

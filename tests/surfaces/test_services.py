@@ -64,6 +64,9 @@ def test_a_service_goes_up_and_down_twice_and_leaves_nothing(ratchet: Ratchet, n
         assert (found["state"], found["port"]) == ("up", port)
         again = json.loads(ratchet("up", name, "--port", f"{name}={port}", "--json").stdout)
         assert again[0]["pid"] == found["pid"]  # one that is up stays as it is
+        other = ratchet("up", name, "--port", f"{name}={free_port()}", "--json")
+        assert (other.returncode, f"{name} is up on port {port}" in other.stderr) == (4, True), other.stderr
+        assert json.loads(other.stdout)[0]["pid"] == found["pid"]
         assert in_session(found["pid"])
         down = json.loads(ratchet("down", name, "--json").stdout)
         assert down[0]["state"] == "down"

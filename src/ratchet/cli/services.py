@@ -40,7 +40,8 @@ def up(names: Sequence[str], ports: Sequence[str], model: str, compose: Path | N
     """Start services, each a process with a log of its own, and wait until they answer.
 
     Without NAMES, or with `all`: every one whose program is here. A service that is up stays as it is. Exit code 4
-    where a port is taken, 5 where a program is missing, 6 where a service ends or does not answer.
+    where a port is taken or a service is up on another one, 5 where a program is missing, 6 where a service ends or
+    does not answer.
     """
     wanted, given = _named(names), _ports(ports)
     if compose is not None:

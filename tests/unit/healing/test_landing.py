@@ -212,5 +212,7 @@ def test_a_branch_that_exists_or_a_bad_name_or_no_repository_is_refused(reposito
         branch.commit(inner, "c", [change(before=b"never committed\n", after=b"x\n")], message="m\n")
     alone = tmp_path / "alone"
     alone.mkdir()
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=r"--patch FILE.*--apply"):
         branch.commit(alone, "x", [change()], message="m\n")
+    with pytest.raises(NotFound, match=r"--patch FILE.*--apply"):
+        branch.check(alone, "x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ratchet.errors import Conflict, NotFound, UsageError
@@ -22,7 +23,7 @@ def commit(project: Path, name: str, changes: Sequence[FileChange], *, message: 
     commit, UsageError for a name that git does not take, Conflict where the branch exists or what is committed differs
     in the same lines.
     """
-    with git.opened(project) as opened:
+    with _opened(project) as opened:
         head, ref = _start(opened, project, name)
         prefix = project.resolve().relative_to(opened.repository.top)
         opened.ask("read-tree", head)
@@ -37,8 +38,17 @@ def commit(project: Path, name: str, changes: Sequence[FileChange], *, message: 
 
 def check(project: Path, name: str) -> None:
     """Raise what `commit` would raise whatever the changes are."""
-    with git.opened(project) as opened:
+    with _opened(project) as opened:
         _start(opened, project, name)
+
+
+def _opened(project: Path) -> AbstractContextManager[Git]:
+    if git.find(project) is None:
+        raise NotFound(
+            f"{project} is in no git repository, so no branch can be made there: take the result as a patch (--patch "
+            "FILE) or into the folder (--apply), or make it a repository with a commit first"
+        )
+    return git.opened(project)
 
 
 def _start(opened: Git, project: Path, name: str) -> tuple[str, str]:

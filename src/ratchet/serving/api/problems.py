@@ -104,7 +104,7 @@ def add_handlers(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return invalid_of(error.errors()).response(request.url.path)
+        return invalid_of(error.errors(), _keys(request)).response(request.url.path)
 
     async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, PlainException)
@@ -151,12 +151,23 @@ def _methods(request: Request) -> list[str]:
     return sorted(found)
 
 
-def invalid_of(errors: Sequence[Mapping[str, object]]) -> HttpProblem:
-    """Say what is wrong with a request, by place. What was sent is not repeated: it may hold a secret."""
+def _keys(request: Request) -> list[str]:
+    """The keys of the body that a route takes; none where it is no object."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    return [*getattr(field.field_info.annotation, "model_fields", ())] if field is not None else []
+
+
+def invalid_of(errors: Sequence[Mapping[str, object]], keys: Sequence[str] = ()) -> HttpProblem:
+    """Say what is wrong with a request, by place; with `keys` those of its body, where what was sent has others, or is
+    no object. What was sent is not repeated: it may hold a secret."""
     found: list[Json] = []
     for each in errors:
-        place = ".".join(str(part) for part in cast("Sequence[object]", each.get("loc") or ("body",)))
-        found.append({"where": clean(place, 200), "what": clean(str(each.get("msg", "")), 300)})
+        at = cast("Sequence[object]", each.get("loc") or ("body",))
+        what = str(each.get("msg", ""))
+        is_unknown = each.get("type") == "extra_forbidden"
+        if keys and at[0] == "body" and (len(at) == 1 or (is_unknown and len(at) == 2)):
+            what = f"{'no such key' if is_unknown else what}; the body's keys are {', '.join(keys)}"
+        found.append({"where": clean(".".join(map(str, at)), 200), "what": clean(what, 300)})
     first = found[0] if found else {"where": "body", "what": "is not understood"}
     assert isinstance(first, dict)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

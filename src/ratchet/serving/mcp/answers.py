@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import fields
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -40,25 +40,35 @@ def told(function: Callable[P, R]) -> Callable[P, R]:
     return telling
 
 
-async def unrepeated(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Server middleware: what is wrong with a call is told without what was sent, which may hold a secret."""
+async def unrepeated(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext, taken: Callable[[str], Awaitable[list[str]]]
+) -> HandlerResult:
+    """Server middleware: what is wrong with a call is told without what was sent, which may hold a secret. `taken`
+    gives the names of the arguments of a tool."""
     result = await call_next(ctx)
     held = result.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(result, BaseModel) else result
     if ctx.method != "tools/call" or not held or not held.get("isError"):
         return result
+    asked = ctx.params or {}
+    known, sent = await taken(str(asked.get("name"))), asked.get("arguments")
+    unknown = [name for name in sent if name not in known] if isinstance(sent, dict) else []
     texts = [
-        {**each, "text": clean(_plainly(str(each["text"])))} if "text" in each else each
+        {**each, "text": clean(_plainly(str(each["text"]), unknown, known))} if "text" in each else each
         for each in held.get("content", ())
     ]
     return {**held, "content": texts}
 
 
-def _plainly(said: str) -> str:
-    """Say in one line what is wrong with the arguments of a call; any other text stays as it is."""
+def _plainly(said: str, unknown: list[str], known: list[str]) -> str:
+    """Say in one line what is wrong with the arguments of a call, those that the tool does not know among it; any other
+    text stays as it is."""
     if " validation error" not in said.partition("\n")[0]:
         return said
     found = _WRONG.findall(said)
-    wrong = (f"{name} is missing" if what == "Field required" else f"{name}: {what}" for name, what in found)
+    wrong = [f"{name} is missing" if what == "Field required" else f"{name}: {what}" for name, what in found]
+    wrong += [f"{name[:NAME_CHARS]} is unknown" for name in unknown]
+    if unknown:
+        wrong.append(f"it takes {', '.join(known)}")
     return f"Wrong arguments: {'; '.join(wrong)}."
 
 

@@ -37,6 +37,10 @@ def create(runtime: Runtime, place: Callable[[], Place] | None = None) -> MCPSer
     )
     waiting = [place]
 
+    async def taken(name: str) -> list[str]:
+        tools = await server.list_tools()
+        return next(([*each.input_schema.get("properties", ())] for each in tools if each.name == name), [])
+
     async def furnished(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method in _HANDSHAKE:
             return await call_next(ctx)
@@ -48,7 +52,7 @@ def create(runtime: Runtime, place: Callable[[], Place] | None = None) -> MCPSer
         async def answered(ctx: ServerRequestContext[Any, Any]) -> HandlerResult:
             return await heard(ctx, call_next)
 
-        return await unrepeated(ctx, answered)
+        return await unrepeated(ctx, answered, taken)
 
     server.middleware.insert(0, furnished)
     return server

@@ -82,8 +82,8 @@ class Services:
     ) -> ServiceState:
         """Start a service and wait until it answers; one that is up stays as it is.
 
-        Raises Refused where its program is not here, Conflict where its port is another's, BackendError where it ends
-        or does not answer: nothing of it is left then.
+        Raises Refused where its program is not here, Conflict where its port is another's or it is up on another port,
+        BackendError where it ends or does not answer: nothing of it is left then.
         """
         service = SERVICES[name]
         with files.claimed(self._home / "services" / f"{name}.claim", f"service {name}"):
@@ -92,6 +92,11 @@ class Services:
             launch = service.launch(self._data(name), self._home, port, model)
             everybody = isinstance(launch, Launch) and launch.rules is not None and bool(let_in(launch.rules))
             if now.state == "up" and not everybody:
+                if port != now.port:
+                    raise Conflict(
+                        f"{name} is up on port {now.port} and stays there; to move it: ratchet services down {name}, "
+                        f"then up {name} --port {name}={port}"
+                    )
                 return now
             if isinstance(launch, str):
                 raise Refused(launch)
