@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from ratchet.demo import home as demo
 from ratchet.evolving import rows as evolutions
 from ratchet.evolving.bench.benchmark import Agent
 from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.failures.spans import LOST
 from ratchet.healing import rows as episodes
 from ratchet.healing.episode import Attempt, Budget, Task
 from ratchet.improving.trials.settle import settle_units
@@ -28,8 +30,10 @@ from ratchet.runtime import Runtime
 
 pytest.importorskip("fastapi")
 
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from ratchet.cli.app import cli
 from ratchet.serving.api.app import create
 from ratchet.serving.api.serving import Serving
 from ratchet.serving.api.ui.drawing import Drawn, stacked
@@ -359,6 +363,21 @@ def test_a_trend_counts_the_days_on_which_nothing_failed(runtime: Runtime) -> No
     page = browser(runtime).get(f"/ui/patterns/{runtime.patterns()[0].id}", headers=HTML).text
     rows = re.findall(r"<td>[\d-]+ 00:00</td><td>(\d+)</td>", page)
     assert rows == ["0"] * 13 + ["1"]
+
+
+def test_time_that_nothing_ended_is_called_lost_and_by_no_surface_fixed(runtime: Runtime) -> None:
+    for _ in range(3):
+        runtime.record("importer", error="535 5.7.8 Authentication failed", duration_s=40)
+    client = browser(runtime)
+    found = runtime.patterns()[0]
+    told = CliRunner().invoke(cli, ["--home", str(runtime.home), "patterns"]).output
+    row = client.get("/ui/patterns", headers=HTML).text.partition('id="rows"')[2]
+    assert ", 2 min lost, " in told
+    assert '<td class="n" data-name="lost">2 min</td>' in row
+    assert "<dt>Lost</dt><dd>2 min" in client.get(f"/ui/patterns/{found.id}", headers=HTML).text
+    shown = [told, row, *(client.get(page, headers=HTML).text for page in ("/", f"/ui/patterns/{found.id}"))]
+    assert not [text for text in shown if "ntil fixed" in text]
+    assert all(" ".join(LOST.split()) in " ".join(html.unescape(text).split()) for text in shown[:3])
 
 
 def test_a_resolved_pattern_that_fails_again_is_called_a_regression(runtime: Runtime) -> None:

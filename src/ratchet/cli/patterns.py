@@ -66,7 +66,7 @@ def patterns(
 
     The commands that fail most, then the patterns: first what several sessions met lately (in the last two weeks of
     what is known), then what they met before, then the rest; each by sessions times impact (a minute a failure, and
-    those until its fix, weighed by severity), which its line says. Resolved, ignored and muted ones are left out. An id
+    those lost, weighed by severity), which its line says. Resolved, ignored and muted ones are left out. An id
     may be shortened to its beginning.
     """
     if ctx.invoked_subcommand:

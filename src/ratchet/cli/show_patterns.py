@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
-from ratchet.failures.spans import IMPACT, UNTIL_FIXED, span
+from ratchet.failures.spans import IMPACT, LOST, span
 from ratchet.lessons.failing import FINDINGS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
             refused = show.plain(f"{told.text} ({told.reason or told.state})", 200)
             show.row(out, Styled("no advice: ", "red").append(refused), "  ")
     if any(each.wasted_s >= 1 for each in found):
-        show.row(out, UNTIL_FIXED)
+        show.row(out, LOST)
     if found:
         show.row(out, IMPACT)
     if more:
@@ -62,7 +62,7 @@ def _line(each: Pattern) -> Styled:
         line.append(", ").append(each.trend, _TREND_STYLES.get(each.trend, ""))
     line.append(f", last {show.ago(each.last_seen)}")
     if each.wasted_s >= 1:
-        line.append(f", {span(each.wasted_s)} until fixed")
+        line.append(f", {span(each.wasted_s)} lost")
     line.append(f", impact {each.impact:,.0f}")
     return line.append(f"  {each.id}", "dim")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-UNTIL_FIXED = (
-    "Time until fixed runs from each failure to its fix; patterns overlap, so it does not add up, and is not the waste "
-    "of `ratchet sessions cost`."
+LOST = (
+    "Time lost runs from each failure to its fix; where none is known, it is what the failed steps took. Patterns "
+    "overlap, so it does not add up, and is not the waste of `ratchet sessions cost`."
 )
 """What a pattern's time counts, in the words that stand beside every list of them."""
 IMPACT = (
-    "Impact, which orders them with the sessions: a minute a failure and those until its fix, weighed by its severity."
+    "Impact, which orders them with the sessions: a minute a failure and those lost, weighed by its severity."
 )
 """What a pattern's impact counts, in the words that stand beside every list of them."""
 _UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))

@@ -68,7 +68,7 @@ class PatternShape(Shape):
     )
     recurring: bool = said("Whether it comes back: in two sessions, or three times within the window.")
     wasted_s: float = said(
-        "Seconds until fixed: from each failure to the step that fixed it, or those of the failed step. Patterns "
+        "Seconds lost: from each failure to the step that fixed it, or those of the failed step. Patterns "
         "overlap: these do not add up, and are not what `sessions cost` calls waste."
     )
     wasted_tokens: int = said("Tokens used meanwhile.")

@@ -21,7 +21,7 @@ from ratchet import __version__
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.kinds.groups import group_of
 from ratchet.failures.redaction.text import redact, redact_json
-from ratchet.failures.spans import IMPACT, UNTIL_FIXED, span
+from ratchet.failures.spans import IMPACT, LOST, span
 from ratchet.improving.trials.words import change
 from ratchet.lessons.fence import without_hunks
 from ratchet.records import Json, Row
@@ -124,7 +124,7 @@ def environment() -> Environment:
     made.filters |= _FILTERS
     made.tests["excused"] = EXCUSED.__contains__
     made.globals |= {"icon": icon, "mark": mark, "spark": spark, "shares": shares}
-    made.globals |= {"until_fixed": UNTIL_FIXED, "pattern_impact": IMPACT}
+    made.globals |= {"time_lost": LOST, "pattern_impact": IMPACT}
     return made
 
 
