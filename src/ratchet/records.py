@@ -119,7 +119,8 @@ class Saying:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTokens:
     """Tokens of one answer of a model, once, by its own id; `step` is the first call that it made, "" for none.
-    `cached` ones come from a cache, `stored` written to it, `stored_hour` of these for an hour; `given` neither."""
+    `cached` ones come from a cache, `stored` written to it, `stored_hour` of these for an hour; `given` neither.
+    `begun` is 1 where the history counts what it `made` only as it began."""
 
     id: str
     agent: str
@@ -134,6 +135,7 @@ class MessageTokens:
     stored_hour: int = 0
     cached: int = 0
     made: int = 0
+    begun: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from ratchet.records import Row
 from ratchet.runtime import Runtime
 from support.api_client import client
-from support.histories import SESSION, lines
+from support.histories import SESSION, claude, lines, result
 from support.shop import SECRET, SHOP, edit, history, shell
 
 pytest.importorskip("mcp")
@@ -305,3 +306,32 @@ def test_a_digest_is_written_as_markdown_or_as_a_page(learnt: Path) -> None:
     for nonsense in ("soon", f"{'9' * 400}d", f"{'9' * 5_000}d"):
         ran(learnt, "report", "--since", nonsense, code=2)
     ran(learnt, "report", "--often", "3", code=2)
+
+
+def test_a_cost_of_which_a_part_is_not_known_is_at_least_so_much_on_every_surface(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("genai_prices")
+    body: Row = {
+        "id": "m",
+        "model": "claude-opus-4-5-20251101",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make " + "x" * 999}}],
+        "stop_reason": None,
+        "usage": {"input_tokens": 10**6, "output_tokens": 3},
+    }
+    with Runtime.open(home=home) as runtime:
+        runtime.learn(
+            [lines(tmp_path / "begun.jsonl", [claude("assistant", 1, message=body), result("toolu_1", "made", 2)])]
+        )
+    caveat = "at least: of an answer the history counts the output only as it began"
+    for words in (("sessions", "show", SESSION), ("sessions", "cost"), ("report", "--since", "2026-01-01")):
+        assert caveat in ran(home, *words), words
+    assert "≥ $5.00" in ran(home, "sessions", "list")
+    assert data(called(home, "get_session", id=SESSION))["tokens"]["begun"] == 1
+    with client(home) as held:
+        assert held.get(f"/v1/sessions/{SESSION}").json()["tokens"]["begun"] == 1
+        assert held.get("/v1/costs").json()["total"]["tokens"]["begun"] == 1
+        pages = {
+            path: held.get(path, headers={"Accept": "text/html"}).text
+            for path in (f"/ui/sessions/{SESSION}", "/ui/cost?range=all", "/?range=all", "/ui/sessions")
+        }
+    assert {path for path, text in pages.items() if caveat not in text} == {"/?range=all", "/ui/sessions"}
+    assert all("≥ 5.00 USD" in text for text in pages.values())

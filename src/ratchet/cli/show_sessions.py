@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from ratchet.sessions.cost import Cost, Costs
     from ratchet.sessions.finding import SearchFound
     from ratchet.sessions.forgetting import Forgotten
-    from ratchet.sessions.session import OutcomeDetail, SessionDetail, SessionPage, SessionStep, SessionSummary
+    from ratchet.sessions.session import (
+        ModelCost,
+        OutcomeDetail,
+        SessionDetail,
+        SessionPage,
+        SessionStep,
+        SessionSummary,
+    )
     from ratchet.sessions.ways import ToolWay
 
 _STEP = re.compile(r"o[0-9a-f]{24}")
@@ -55,7 +62,7 @@ def _title(each: SessionSummary) -> Styled:
 
 def _figures(each: SessionSummary) -> Styled:
     line = Styled(f"{_when(each.ended_at)}  {show.number(each.calls, 'step')}  ")
-    line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {money(each.cost_usd)}")
+    line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {_spent(each)}")
     return line.append(f"  {tokens(each.tokens.total)} tokens", "dim").append(f"  {each.agent}", "dim")
 
 
@@ -67,8 +74,10 @@ def opened(found: SessionDetail) -> None:
     show.row(out, Styled(show.plain(found.summary.id, 40).plain, "dim"), "  ")
     show.row(out, show.plain(found.summary.project, 100), "  ")
     for each in found.summary.models:
-        used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {money(each.cost_usd)}"
+        used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {_spent(each)}"
         show.row(out, show.plain(f"{each.model}: {used}"), "  ")
+    if caveat := found.summary.tokens.caveat:
+        show.row(out, f"cost {caveat}", "  ")
     show.row(out, _ended(found), "  ")
     if found.heard_from:
         show.row(out, Styled(found.heard_from, "dim"), "  ")
@@ -103,7 +112,7 @@ def _step(out: Console, each: SessionStep) -> None:
     name = f"{outcome.step.tool if outcome.step else outcome.task}  "
     said = Styled(name, "bold").append(show.plain(asked, 110))
     if each.cost_usd:
-        said.append(f"  {money(each.cost_usd)}", "dim")
+        said.append(f"  {_spent(each)}", "dim")
     show.row(out, said, lead)
     behind = Styled(" " * lead.cell_len)
     if outcome.failure is not None:
@@ -189,6 +198,8 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
     for each in sorted(result.waste, key=lambda each: -each.wasted_tokens):
         took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
         show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {span(each.wasted_s)} of tools")
+    if caveat := result.total.tokens.caveat:
+        show.row(out, f"cost {caveat}")
     if result.total.unpriced:
         remedy = "pip install 'ratchet-ai[prices]', or set model_prices"
         show.row(out, f"{tokens(result.total.unpriced)} tokens have no known price: {remedy}")
@@ -196,7 +207,11 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
 
 def _cost(each: Cost) -> Styled:
     wasted = money(each.wasted_usd) if each.wasted_calls else ""
-    return Styled(f"{money(each.cost_usd):>12} {wasted:>10} {tokens(each.tokens.total):>10} {each.calls:>8,}  ")
+    return Styled(f"{_spent(each):>12} {wasted:>10} {tokens(each.tokens.total):>10} {each.calls:>8,}  ")
+
+
+def _spent(each: Cost | ModelCost | SessionStep | SessionSummary) -> str:
+    return money(each.cost_usd) if each.cost_usd is None else each.tokens.mark + money(each.cost_usd)
 
 
 def ways(rows: Sequence[ToolWay]) -> None:

@@ -7,9 +7,7 @@ LOST = (
     "overlap, so it does not add up, and is not the waste of `ratchet sessions cost`."
 )
 """What a pattern's time counts, in the words that stand beside every list of them."""
-IMPACT = (
-    "Impact, which orders them with the sessions: a minute a failure and those lost, weighed by its severity."
-)
+IMPACT = "Impact, which orders them with the sessions: a minute a failure and those lost, weighed by its severity."
 """What a pattern's impact counts, in the words that stand beside every list of them."""
 _UNITS = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 CLASSES = ("given", "stored", "cached", "made")
 """Tokens of an answer by what they cost: read anew, written to a cache, read from one, made."""
-COUNTED = (*CLASSES, "stored_hour")
-"""What is summed up of them: `stored_hour` are among those written to a cache."""
+COUNTED = (*CLASSES, "stored_hour", "begun")
+"""What is summed up of them: `stored_hour` are among those written to a cache, `begun` answers of which the history
+counts what was made only as it began."""
 
 
 def file_identity(path: str) -> str:
@@ -98,8 +99,17 @@ def _larger(one: Row | None, other: Row) -> Row:
     more = one if _size(one) >= _size(other) else {**other, "revision": one.get("revision", 0)}
     step = text_in(one, "step") or text_in(other, "step")
     at: Json = min(number_in(one, "at"), number_in(other, "at"))
-    more = {**more, "at": at, **({"step": step} if step else {})}
+    begun = {"begun": _begun(one, other)} if "begun" in other else {}
+    more = {**more, "at": at, **({"step": step} if step else {}), **begun}
     return {name: value for name, value in more.items() if name != "revision" or value}
+
+
+def _begun(one: Row, other: Row) -> int:
+    """1 where neither count of an answer tells its output whole: the same beginning in both. One that was kept before
+    this was told says nothing of it."""
+    if one.get("begun") is None:
+        return whole_in(other, "begun")
+    return int(bool(one["begun"] and other["begun"] and one.get("made") == other.get("made")))
 
 
 def _size(row: Row) -> tuple[int, int]:

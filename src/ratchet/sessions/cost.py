@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
 CostBy = Literal["model", "project", "agent", "tool", "pattern", "session", "day"]
-_SUMS = ("calls", "given", "stored", "cached", "made", "unsplit", "stored_hour", "cost_usd", "duration_s", "wasted_s")
+_TOKENS = ("given", "stored", "cached", "made", "unsplit", "stored_hour")  # the last ones are among the stored
+_SUMS = ("calls", *_TOKENS, "cost_usd", "duration_s", "wasted_s", "begun")
 _sums_of: Callable[[Row], tuple[float, ...]] = itemgetter(*_SUMS)
 _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
     "project": ("model", "project"),
@@ -68,7 +69,6 @@ class Costs:
     waste: tuple[Cost, ...]
 
 
-_TOKENS = ("given", "stored", "cached", "made", "unsplit", "stored_hour")  # the last ones are among the stored
 _Used: TypeAlias = "tuple[float, ...]"
 """Sums of one name: those of `_SUMS`, the money as far as it is known; how many tokens have no price, and of how many
 rows it is known."""
@@ -117,11 +117,11 @@ def costs(
 
 def _used(row: Row, prices: Prices) -> _Used:
     """Price what a row of sums says was used."""
-    calls, *counts, said, duration_s, wasted_s = _sums_of(row)
+    calls, *counts, said, duration_s, wasted_s, begun = _sums_of(row)
     usd = said or prices.priced(text_in(row, "model"), *counts)
     if usd is None:
-        return (calls, *counts, 0.0, duration_s, wasted_s, sum(counts[:-1]), 0)
-    return (calls, *counts, usd, duration_s, wasted_s, 0, usd > 0 or any(counts))
+        return (calls, *counts, 0.0, duration_s, wasted_s, begun, sum(counts[:-1]), 0)
+    return (calls, *counts, usd, duration_s, wasted_s, begun, 0, usd > 0 or any(counts))
 
 
 def _plus(one: _Used, other: _Used) -> _Used:
@@ -178,7 +178,7 @@ def _day(day: int) -> str:
 
 
 def _cost(name: str, used: _Used, wasted: _Used) -> Cost:
-    calls, given, stored, cached, made, unsplit, stored_hour, usd, duration_s, wasted_s, unpriced, priced = used
+    calls, given, stored, cached, made, unsplit, stored_hour, usd, duration_s, wasted_s, begun, unpriced, priced = used
     tokens = Tokens(
         given=int(given),
         stored=int(stored),
@@ -186,6 +186,7 @@ def _cost(name: str, used: _Used, wasted: _Used) -> Cost:
         cached=int(cached),
         made=int(made),
         unsplit=int(unsplit),
+        begun=int(begun),
     )
     known = priced or not tokens.total
     return Cost(

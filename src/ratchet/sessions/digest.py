@@ -193,7 +193,8 @@ def summary(found: Digest) -> list[str]:
     said = [f"{found.sessions:,} sessions. {rate}."]
     if found.cost.cost_usd is not None:
         waste = f", {found.cost.wasted_usd:,.2f} USD of it waste" if found.cost.wasted_usd else ""
-        said.append(f"{found.cost.tokens.total:,} tokens, {found.cost.cost_usd:,.2f} USD{waste}.")
+        caveat = f" ({found.cost.tokens.caveat})" if found.cost.tokens.begun else ""
+        said.append(f"{found.cost.tokens.total:,} tokens, {found.cost.cost_usd:,.2f} USD{waste}{caveat}.")
     elif found.cost.tokens.total:
         said.append(f"{found.cost.tokens.total:,} tokens, at prices that nobody knows here.")
     if found.shown:

@@ -23,7 +23,7 @@ _NEAR = 5  # sessions that are named where a beginning fits several
 
 SessionOrder = Literal["last", "calls", "failures"]
 """What sessions are put in order by: when they did something last, steps, or failed ones."""
-_TOKENS = ("given", "stored", "stored_hour", "cached", "made")
+_TOKENS = ("given", "stored", "stored_hour", "cached", "made", "begun")
 
 
 class Narrowing(TypedDict, total=False):
@@ -139,8 +139,8 @@ def _model(row: Row, prices: Prices) -> ModelCost:
 
 def tokens_of(row: Row) -> Tokens:
     """The tokens that a row counts."""
-    given, stored, hour, cached, made = (whole_in(row, name) for name in _TOKENS)
-    return Tokens(given=given, stored=stored, stored_hour=hour, cached=cached, made=made)
+    given, stored, hour, cached, made, begun = (whole_in(row, name) for name in _TOKENS)
+    return Tokens(given=given, stored=stored, stored_hour=hour, cached=cached, made=made, begun=begun)
 
 
 def title_of(store: Store, session: str) -> str:

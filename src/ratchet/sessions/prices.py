@@ -27,7 +27,7 @@ class Rates(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
     """Tokens by what they cost; `stored_hour` are among the stored ones, `unsplit` ones are of outcomes whose source
-    does not say which they are."""
+    does not say which they are. Of `begun` answers the history counts what was made only as it began."""
 
     given: int = 0
     stored: int = 0
@@ -35,10 +35,24 @@ class Tokens:
     cached: int = 0
     made: int = 0
     unsplit: int = 0
+    begun: int = 0
 
     @property
     def total(self) -> int:
         return self.given + self.stored + self.cached + self.made + self.unsplit
+
+    @property
+    def mark(self) -> str:
+        """What stands before a cost that is at least so much."""
+        return "≥ " if self.begun else ""
+
+    @property
+    def caveat(self) -> str:
+        """Say that what was made is more than is known, and how often; "" where all is."""
+        if not self.begun:
+            return ""
+        answers = "an answer" if self.begun == 1 else f"{self.begun:,} answers"
+        return f"at least: of {answers} the history counts the output only as it began"
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(
@@ -48,6 +62,7 @@ class Tokens:
             cached=self.cached + other.cached,
             made=self.made + other.made,
             unsplit=self.unsplit + other.unsplit,
+            begun=self.begun + other.begun,
         )
 
 

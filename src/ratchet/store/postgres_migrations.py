@@ -26,8 +26,8 @@ def _mine_anew(connection: Connection) -> None:
 
 
 def _read_anew(connection: Connection) -> None:
-    """Version 7: histories tell what people said. Their files are read again from the start: outcomes that are known
-    stay as they are."""
+    """Version 7: histories tell what people said; version 26: and of which answers they count the output only as it
+    began. Their files are read again from the start: outcomes that are known stay as they are."""
     connection.execute("DELETE FROM cursors WHERE source IN ('claude-code', 'codex', 'messages')")
 
 
@@ -123,5 +123,6 @@ PLAN: Mapping[int, Step] = {
     23: _cut_anew,
     24: _sum_up,
     25: _count_facts,
+    26: _read_anew,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

@@ -12,11 +12,11 @@ from ratchet.store.declaring import Column, Index, Table, boolean, copy, counter
 from ratchet.store.derived import template_terms_of, terms_of, words_of
 from ratchet.store.sum_tables import ENDINGS, SUM_TABLES
 
-VERSION = 25
+VERSION = 26
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))
-_REVISION, _ANSWER_TOKENS = integer("revision"), ("given", "stored", "stored_hour", "cached", "made")
+_REVISION, _ANSWER_TOKENS = integer("revision"), ("given", "stored", "stored_hour", "cached", "made", "begun")
 
 _TABLES = (
     # Facts. A column costs 0.2 us an outcome even where it is empty, so only what is filtered by has one.

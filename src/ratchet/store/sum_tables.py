@@ -62,7 +62,7 @@ SUM_TABLES = (
         columns=(
             *text("by", "name", "project", "model", "waste"),
             *integer("day"),
-            *counters("int", "calls", "given", "stored", "stored_hour", "cached", "made", "unsplit"),
+            *counters("int", "calls", "given", "stored", "stored_hour", "cached", "made", "unsplit", "begun"),
             *counters("real", "cost_usd", "duration_s", "wasted_s"),
         ),
         clustered=True,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOURS = 24
 _REAL = ("duration_s", "cost_usd", "wasted_s")
 _FACTS = ("calls", "failures", "excused", "sessions", "tokens", "duration_s")
-_SPENT = ("calls", "given", "stored", "stored_hour", "cached", "made", "unsplit", *_REAL)
+_SPENT = ("calls", "given", "stored", "stored_hour", "cached", "made", "unsplit", "begun", *_REAL)
 _SPENT_BY = ("model", "agent", "tool", "session", "signature")
 _NAMES: Mapping[str, Callable[[Row], str]] = {
     "command": lambda row: call_name(text_in(row, "tool"), text_in(row, "head")),

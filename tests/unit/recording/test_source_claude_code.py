@@ -9,7 +9,8 @@ import pytest
 
 from ratchet.recording.sources.claude_code import ClaudeCode
 from ratchet.recording.sources.lines import peek
-from ratchet.records import Json, Outcome
+from ratchet.records import Json, Outcome, Row
+from ratchet.runtime import Runtime
 from support.histories import SESSION, claude, lines, read, result, use
 
 KEY = "toolu_01AbCdEfGhIjKlMnOpQrStUv"
@@ -124,6 +125,36 @@ def test_tokens_count_once_per_message_and_add_up_to_the_session(tmp_path: Path)
     )
     taught = read(SOURCE, path)
     assert [outcome.tokens for outcome in taught.outcomes] == [137, None]
+
+
+@pytest.mark.parametrize(
+    ("told", "begun"),
+    [
+        ([(8, None, {})], 1),
+        ([(8, None, {}), (8, None, {})], 1),
+        ([(8, None, {}), (8, "tool_use", {})], 0),
+        ([(8, None, {}), (299, None, {})], 0),
+        ([(81, None, {"iterations": []})], 0),
+    ],
+)
+def test_an_output_that_no_line_counts_to_its_end_is_known_as_it_began(
+    tmp_path: Path, told: list[tuple[int, str | None, Row]], begun: int
+) -> None:
+    def line(at: int, made: int, stop: str | None, more: Row) -> Row:
+        usage: Row = {"input_tokens": 2, "output_tokens": made, **more}
+        content: Json = [{"type": "text", "text": f"part {at}"}]
+        return claude("assistant", at, message={"id": "m", "content": content, "stop_reason": stop, "usage": usage})
+
+    records = [line(at, *each) for at, each in enumerate(told, 1)]
+    assert [each.begun for each in read(SOURCE, lines(tmp_path / "whole.jsonl", records)).tokens] == [begun]
+    with Runtime.open(home=tmp_path / "home") as runtime:
+        for count in range(1, len(records) + 1):  # as it grows, and then again from a copy
+            runtime.learn([lines(tmp_path / "grown.jsonl", records[:count])])
+        runtime.learn([lines(tmp_path / "copied.jsonl", records)])
+        found = runtime.sessions.list().items[0]
+        assert (found.tokens.begun, found.tokens.made) == (begun, max(made for made, _, _ in told))
+        assert runtime.sessions.costs().total.tokens == found.tokens
+        assert bool(found.tokens.caveat) == bool(begun)
 
 
 def test_a_failed_call_of_the_model_is_an_outcome_of_the_task_model(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ratchet.failures.waiting import CallSpan, own_s, own_times
 from ratchet.records import Row, number_in, text_in, whole_in
 
 HOUR_S = 3600
-CLASSES = ("given", "stored", "stored_hour", "cached", "made")
+CLASSES = ("given", "stored", "stored_hour", "cached", "made", "begun")
 _Key = tuple[str, str, str, str, str, int]
 
 

@@ -275,7 +275,8 @@ class _History:
                 waiting[place.thread] = 0
             waiting[place.thread] = tally(waiting, place.thread) + total - tally(spent, key)
             spent[key] = total
-        self.answers.count(usage, _where(place), key=key, model=model, content=message.get("content"))
+        begun = _is_begun(message, usage)
+        self.answers.count(usage, _where(place), key=key, model=model, content=message.get("content"), begun=begun)
 
     def _result(self, block: Row, record: Row, place: _Place) -> Outcome:
         named = fields.first(record, ("sourceToolAssistantUUID", "parentUuid", "uuid"))
@@ -356,6 +357,12 @@ class _History:
             project=place.project,
             type=kind,
         )
+
+
+def _is_begun(message: Row, usage: Row) -> bool:
+    """Tell whether a line of an answer was written before the answer ended: it bears the usage with which the answer
+    began, and no reason to stop, which comes with the end as `iterations` do."""
+    return "stop_reason" in message and message["stop_reason"] is None and "iterations" not in usage
 
 
 def _opened(tool: str, given: Json, changed: str, *, place: _Place, model: str, turn: int) -> Row:

@@ -42,9 +42,11 @@ def split_of(usage: Row) -> TokenSplit:
     )
 
 
-def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -> list[MessageTokens]:
+def answered(
+    usage: Row, place: Spot, *, key: str, model: str, call: str = "", begun: bool = False
+) -> list[MessageTokens]:
     """The tokens of an answer, [] where nothing is said of them. `key` names the answer wherever it stands, `call` is
-    the key of the first call that it made."""
+    the key of the first call that it made; `begun` says that its output is counted as it began."""
     split = split_of(usage)
     if not any(split):
         return []
@@ -58,6 +60,7 @@ def answered(usage: Row, place: Spot, *, key: str, model: str, call: str = "") -
             at=place.at,
             model=model,
             step=_step(place, call),
+            begun=int(begun),
             **split._asdict(),
         )
     ]
@@ -78,17 +81,20 @@ class Answers:
         """Tell whether this is one more line of the answer that was counted last."""
         return self._last is not None and self._last[0] == key and self._last[1] == usage
 
-    def count(self, usage: Row, place: Spot, *, key: str, model: str, content: Json) -> None:
-        """Count an answer that `content` is a part of (`answered`); its calls are blocks of type `tool_use`."""
+    def count(self, usage: Row, place: Spot, *, key: str, model: str, content: Json, begun: bool = False) -> None:
+        """Count an answer that `content` is a part of (`answered`); its calls are blocks of type `tool_use`. Its output
+        is known whole once a line of it is not `begun`, or counts more than another one."""
         call = _first_call(content)
         if self._last is not None and self.goes_on(usage, key):
             held = self._last[2]
             step = held.step or _step(place, call)
-            if place.at < held.at or step != held.step:
-                held = self._held[held.id] = replace(held, step=step, at=min(held.at, place.at))
+            whole = held.begun and not begun
+            if place.at < held.at or step != held.step or whole:
+                still = 0 if whole else held.begun
+                held = self._held[held.id] = replace(held, step=step, at=min(held.at, place.at), begun=still)
                 self._last = key, usage, held
             return
-        for each in answered(usage, place, key=key, model=model, call=call):
+        for each in answered(usage, place, key=key, model=model, call=call, begun=begun):
             held_before = self._held.get(each.id)
             counted = self._held[each.id] = each if held_before is None else _larger(held_before, each)
             self._last = key, usage, counted
@@ -115,7 +121,8 @@ def _larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
     """The larger of two counts of one answer, with the first call and the first time that either names."""
     more = one if _size(one) >= _size(other) else other
     step, at = one.step or other.step, min(one.at, other.at)
-    return more if (more.step, more.at) == (step, at) else replace(more, step=step, at=at)
+    begun = int(one.begun and other.begun and one.made == other.made)
+    return replace(more, step=step, at=at, begun=begun)
 
 
 def _size(each: MessageTokens) -> int:

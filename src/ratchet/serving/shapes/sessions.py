@@ -21,6 +21,7 @@ class TokensShape(Shape):
     cached: int = said("Read from a cache.")
     made: int = said("Written by the model.")
     unsplit: int = said("Of runs whose source does not say which they are.")
+    begun: int = said("Answers whose output the history counts only as it began: tokens and cost are at least so many.")
     total: int = said("All of them.")
 
 
