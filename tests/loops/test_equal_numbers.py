@@ -46,6 +46,12 @@ def counted(text: str, form: str) -> tuple[int, ...]:
     return tuple(int(each.replace(",", "")) for each in found.groups())
 
 
+def wasted_time(page: str, form: str) -> str:
+    found = re.search(form, page)
+    assert found is not None, form
+    return found[1]
+
+
 def summed(rows: list[dict[str, Any]]) -> Numbers:
     return sum(row["calls"] for row in rows), sum(row["failures"] for row in rows)
 
@@ -64,6 +70,15 @@ def test_steps_and_failed_steps_are_the_same_everywhere(learnt: tuple[Path, str]
         "cost": (cost["total"]["calls"], cost["total"]["wasted_calls"]),
         "MCP by model": summed(data(called(home, "what_fails", by="model"))["rows"]),
     }
+    listed_as = {
+        each["name"]: (each["calls"], each["failures"]) for each in said(home, "patterns", "--by", "project")["rows"]
+    }
+    assert {each["project"]: (each["calls"], each["failures"]) for each in facts} == listed_as
+    table = told(home, "patterns", "--by", "project", "--limit", "1000")
+    found["patterns --by project, shown"] = (
+        sum(counted(table, re.escape(name[:40]) + r"\S*\s+[\d,]+\s+\d+%\s+([\d,]+)")[0] for name in listed_as),
+        failed,
+    )
     for by in ("project", "model", "hour"):
         found[f"patterns --by {by}"] = summed(said(home, "patterns", "--by", by, "--limit", "1000")["rows"])
     with client(home) as held:
@@ -71,7 +86,9 @@ def test_steps_and_failed_steps_are_the_same_everywhere(learnt: tuple[Path, str]
             found[f"REST by {by}"] = summed(held.get(f"/v1/patterns/by/{by}").json()["rows"])
         page = held.get("/?range=all", headers={"Accept": "text/html"}).text
         found["overview"] = counted(page, r"<dt>Failures</dt><dd>([\d,]+)<small>of ([\d,]+) steps")[::-1]
+        wasted = wasted_time(page, r"<dt>Time wasted</dt><dd>([^<]+)<small>")
         page = held.get("/ui/cost?range=all", headers={"Accept": "text/html"}).text
+        assert wasted == wasted_time(page, r"<dt>Time in tools</dt><dd>[^<]+<small>([^<]+) wasted<")
         found["page of cost"] = (*counted(page, r"<dt>Steps</dt><dd>([\d,]+)"), failed)
         opened = [held.get(f"/v1/sessions/{each['id']}?limit=1").json() for each in listed[:5]]
     assert {name: numbers for name, numbers in found.items() if numbers != (steps, failed)} == {}
@@ -96,12 +113,14 @@ def test_failed_calls_of_tools_and_runs_of_commands_are_the_same_everywhere(lear
     }
     runs: Counter[str] = Counter()
     failed: Counter[str] = Counter()
+    sessions: Counter[str] = Counter()
     for project in said(home, "lessons", "facts"):
         for row in project["ran"]:
             runs[row["name"]] += row["calls"]
             failed[row["name"]] += row["failures"]
-    assert {row["name"]: (row["calls"], row["failures"]) for row in by_command} == {
-        name: (runs[name], failed[name]) for name in runs if name
+            sessions[row["name"]] += row["sessions"]
+    assert {row["name"]: (row["calls"], row["failures"], row["sessions"]) for row in by_command} == {
+        name: (runs[name], failed[name], sessions[name]) for name in runs if name
     }
 
 

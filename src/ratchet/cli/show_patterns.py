@@ -141,5 +141,5 @@ def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> N
         part = each.share or 0.0
         share = round(_BAR * part)
         line = Styled(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>6,}  {part:>5.0%}")
-        line.append(f"  {each.runs:>6,}  {each.sessions:>8,}  ")
+        line.append(f"  {each.runs if counted == 'runs' else each.calls:>6,}  {each.sessions:>8,}  ")
         out.print(line.append("█" * share, "red").append("░" * (_BAR - share), "dim"))

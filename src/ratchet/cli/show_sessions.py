@@ -232,12 +232,12 @@ def forgotten(done: Forgotten) -> None:
     steps, rows = done.removed.get("outcomes", 0), sum(done.removed.values())
     held = f"{show.number(steps, 'step')} and {rows - steps:,} records made of them (--json counts each kind)"
     show.line(f"{verb} {show.number(len(done.sessions), 'session')}: {held}")
-    if not done.done:
-        return
     gone = f"{show.number(done.patterns, 'pattern')} and {show.number(len(done.lessons), 'lesson')}"
-    show.line(f"  {gone} went with them: they rested on nothing else")
+    show.line(f"  {gone} {'went' if done.done else 'would go'} with them: they rested on nothing else")
     if done.kept_lessons:
         show.line(f"  {show.number(len(done.kept_lessons), 'lesson')} kept, without that evidence")
+    if not done.done:
+        return
     for folder in done.folders:
         show.line(f"LEFT: {folder}, a skill that was made of them and changed by a person: yours to delete")
     for table, count in done.left.items():

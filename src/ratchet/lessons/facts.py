@@ -144,9 +144,8 @@ def projects(store: Store) -> list[str]:
 def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
-    ran = [
-        _ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, where) if row["tool"] and row["steps"]
-    ]
+    stepped: Where = {**where, "steps": (">", 0)}
+    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, stepped) if row["tool"]]
     ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
     whole = store.sum_by("facts", (), ("steps", "failures"), where)[0]
     some = store.sum_by("facts", (), ("distinct:session",), {**where, "session": ("!=", "")})[0]

@@ -132,7 +132,6 @@ class Failing:
     before: tuple[int, int] | None
     tokens: int
     cost_usd: float
-    lost_s: float
 
     @property
     def rate(self) -> float | None:
@@ -149,14 +148,12 @@ def failing(store: Store, within: Window) -> Failing:
     """Count what ran and what failed within a window."""
     columns = tuple(Stretch(at=at) for at in within.moments)
     sums = _activity(store, within, columns)
-    lost_s = 0.0
     start: Where = {"hour": (">=", int(within.since // HOUR_S))}
-    for row in store.sum_by("kind_tallies", ("hour", "kind"), ("n", "duration_s"), start):
+    for row in store.sum_by("kind_tallies", ("hour", "kind"), ("n",), start):
         place, kind = within.place(whole_in(row, "hour")), text_in(row, "kind")
         if place is not None and kind not in EXCUSED and row["n"]:
             groups, group = columns[place].groups, group_of(kind)
             groups[group] = groups.get(group, 0) + whole_in(row, "n")
-            lost_s += number_in(row, "duration_s")
     shown = {pattern_of_rule(text_in(row, "name")): row for row in _summed(store, "rule", {}, within.since)}
     return Failing(
         window=within,
@@ -170,7 +167,6 @@ def failing(store: Store, within: Window) -> Failing:
         before=None if within.name == "all" else _before(store, within),
         tokens=whole_in(sums, "tokens"),
         cost_usd=number_in(sums, "cost_usd"),
-        lost_s=lost_s,
     )
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,30 +106,17 @@ def forget(
     changed: Callable[[], Sequence[str]],
     progress: Progress,
 ) -> Forgotten:
-    """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` only
-    counts; `changed` takes out of files what was made of lessons that are gone, tells the hooks which there are now,
-    and gives the folders that stay. Sessions go one by one, each all or nothing: run
-    again, it goes on. Raises StoreError."""
+    """Forget these sessions; with `before` (Unix seconds) also outcomes of no session that are older. `dry_run` does so
+    in one transaction that is undone, and counts. `changed` takes out of files what was made of lessons that are gone,
+    tells the hooks which there are now, and gives the folders that stay. Sessions go one by one, each all or nothing:
+    run again, it goes on. Raises StoreError."""
+    tally = _Gone()
     if dry_run:
-        return Forgotten(
-            sessions=tuple(sessions),
-            removed=_planned(store, sessions),
-            patterns=0,
-            lessons=(),
-            kept_lessons=(),
-            left={},
-            traces=(),
-            done=False,
-        )
-    tally, patterns = _Gone(), pattern_count(store)
-    for number, session in enumerate(sessions):
-        progress(number, len(sessions), f"forgetting {session}")
-        _forget_one(store, session, tally)
-    progress(len(sessions), len(sessions), "taking out what was made of them")
-    if before is not None:
-        _forget_loose(store, before, tally)
-    with store.transaction():
-        _forget_derived(store, tally)
+        with suppress(_UndoneError), store.transaction():
+            _forget_rows(store, sessions, before, tally, progress)
+            raise _UndoneError
+        return tally.told(sessions)
+    _forget_rows(store, sessions, before, tally, progress)
     calibrate(store)
     blank(store, home, [*sessions, *tally.sample])
     _forget_hooks(home, sessions)
@@ -139,12 +127,8 @@ def forget(
     progress(len(sessions), len(sessions), "looking for what is left")
     beside = taken_out(store)
     left = proof.rows_left(store, sessions, tally.sample, _NAMED)
-    return Forgotten(
-        sessions=tuple(sessions),
-        removed={name: count for name, count in tally.removed.items() if count},
-        patterns=patterns - pattern_count(store),
-        lessons=tuple(sorted(tally.gone)),
-        kept_lessons=tuple(sorted(tally.kept)),
+    return replace(
+        tally.told(sessions),
         left=left.rows,
         traces=tuple(proof.files_left(home, sessions, tally.sample)),
         done=True,
@@ -154,11 +138,16 @@ def forget(
     )
 
 
+class _UndoneError(Exception):
+    """Ends the transaction of a dry run."""
+
+
 class _Gone:
     """Sums of what went."""
 
     def __init__(self) -> None:
         self.removed: dict[str, int] = {}
+        self.patterns = 0
         self.gone: set[str] = set()
         self.kept: set[str] = set()
         self.sample: list[str] = []
@@ -167,15 +156,33 @@ class _Gone:
     def add(self, table: str, count: int) -> None:
         self.removed[table] = self.removed.get(table, 0) + count
 
+    def told(self, sessions: Sequence[str]) -> Forgotten:
+        """What went, before anybody looked whether anything is left."""
+        return Forgotten(
+            sessions=tuple(sessions),
+            removed={name: count for name, count in self.removed.items() if count},
+            patterns=self.patterns,
+            lessons=tuple(sorted(self.gone)),
+            kept_lessons=tuple(sorted(self.kept)),
+            left={},
+            traces=(),
+            done=False,
+        )
 
-def _planned(store: Store, sessions: Sequence[str]) -> dict[str, int]:
-    """Count the rows that would go, by table."""
-    found = proof.counted(store, sessions, _NAMED)
-    ids = [text_in(row, "id") for each in sessions for row in store.find("outcomes", {"session": each}).rows]
-    places = [store.sum_by("step_places", (), ("count:*",), {"id": ("in", some)}) for some in _batches(ids)]
-    if count := sum(whole_in(rows[0], "count:*") for rows in places):
-        found["step_places"] = count
-    return found
+
+def _forget_rows(
+    store: Store, sessions: Sequence[str], before: float | None, tally: _Gone, progress: Progress
+) -> None:
+    patterns = pattern_count(store)
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions), f"going through {session}")
+        _forget_one(store, session, tally)
+    progress(len(sessions), len(sessions), "taking out what was made of them")
+    if before is not None:
+        _forget_loose(store, before, tally)
+    with store.transaction():
+        _forget_derived(store, tally)
+    tally.patterns = patterns - pattern_count(store)
 
 
 def _batches(names: Sequence[str]) -> Iterable[list[Json]]:

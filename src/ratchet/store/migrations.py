@@ -98,7 +98,8 @@ def _count_around(connection: sqlite3.Connection) -> None:
 
 
 def _sum_up(connection: sqlite3.Connection) -> None:
-    """Version 18: what pages read is summed up by day; version 24: a chain counts for its main command alone."""
+    """Version 18: what pages read is summed up by day; version 24: a chain counts for its main command alone;
+    version 27: so do the sessions that ran one."""
     from ratchet.store.sums import fill_sums
 
     fill_sums(connection, "?")
@@ -142,6 +143,7 @@ PLAN: Mapping[int, Step] = {
     24: _sum_up,
     25: _count_facts,
     26: _read_anew,
+    27: _sum_up,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

@@ -81,7 +81,8 @@ def _count_around(connection: Connection) -> None:
 
 
 def _sum_up(connection: Connection) -> None:
-    """Version 18: what pages read is summed up by day; version 24: a chain counts for its main command alone."""
+    """Version 18: what pages read is summed up by day; version 24: a chain counts for its main command alone;
+    version 27: so do the sessions that ran one."""
     from ratchet.store.sums import fill_sums
 
     fill_sums(connection, "%s")
@@ -124,5 +125,6 @@ PLAN: Mapping[int, Step] = {
     24: _sum_up,
     25: _count_facts,
     26: _read_anew,
+    27: _sum_up,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

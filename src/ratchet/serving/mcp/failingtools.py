@@ -34,7 +34,7 @@ class FailingTools:
         """Count calls and failures by command, tool, file, project, model or hour of the day. Call it when you are
         asked what keeps failing in a project, or when."""
         rows = self._runtime.failing.by(by, span=range, project=project)
-        lines = [(f"{each.failures} of {each.calls} failed: ", each.name) for each in rows[:_ROWS]]
+        lines = [(f"{each.failures} of {each.runs} runs failed: ", each.name) for each in rows[:_ROWS]]
         return answer(fenced(lines) if lines else "Nothing ran.", FailsShape.built(None, by=by, rows=rows))
 
     @told
