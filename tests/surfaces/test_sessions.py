@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -335,3 +336,13 @@ def test_a_cost_of_which_a_part_is_not_known_is_at_least_so_much_on_every_surfac
         }
     assert {path for path, text in pages.items() if caveat not in text} == {"/?range=all", "/ui/sessions"}
     assert all("≥ 5.00 USD" in text for text in pages.values())
+
+
+def test_a_time_after_the_last_step_is_told_with_one_that_holds_it(learnt: Path) -> None:
+    asked: tuple[tuple[str, ...], ...] = (("list",), ("cost",), ("search", "make"))
+    for words in (*(("sessions", *each) for each in asked), ("report",)):
+        said = ran(learnt, *words, "--since", "7d")
+        found = re.search(r"The last step is of 2026-02-01; .* --since (\S+)$", said, re.MULTILINE)
+        assert found is not None, said
+        assert found[1] == "2026-01-25"
+        assert "The last step" not in ran(learnt, *words, "--since", found[1]), words

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from math import isfinite
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
+
+if TYPE_CHECKING:
+    from ratchet.runtime import Runtime
 
 
 class Finite(click.FloatRange):
@@ -50,3 +53,16 @@ class Moment(click.ParamType[float]):
         except (ValueError, OverflowError):
             self.fail(f"{said!r} is no moment: write it as 2026-03-01, or as 7d, 24h, 30m ago", param, ctx)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def say_last(runtime: Runtime, since: float | None) -> None:
+    """Print when the last step was, where a time begins after it, and how to ask for as long a time up to that: a range
+    of the pages ends with the last step, `--since 14d` now."""
+    last = runtime.failing.window("all").last
+    if since is not None and last < since:
+        before = last - (time.time() - since)
+        click.echo(f"The last step is of {_day(last)}; as much time up to it: --since {_day(before)}")
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()

@@ -37,7 +37,13 @@ def _need_aspect(ctx: click.Context, by: By | None) -> None:
 @click.option("--state", type=click.Choice(STATES), help="Only those that people decided so about.")
 @click.option("--like", "text", default="", help="Those that are like this error text, the most alike first.")
 @click.option("--by", type=click.Choice(BY), help="Count by command, tool, file, project, model or hour instead.")
-@click.option("--range", "span", default="all", show_default=True, help="With --by: 24h, 7d, 14d, 30d, 90d or all.")
+@click.option(
+    "--range",
+    "span",
+    default="all",
+    show_default=True,
+    help="With --by: 24h, 7d, 14d, 30d, 90d, up to the last step known, or all.",
+)
 @project_option("Only what this project met; patterns count in all.")
 @click.option(
     "--all",

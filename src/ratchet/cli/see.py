@@ -12,7 +12,7 @@ import click
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened
 from ratchet.cli.folders import project_meant, project_option
-from ratchet.cli.numbers import Moment
+from ratchet.cli.numbers import Moment, say_last
 from ratchet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ def _digest(
         show.as_json(shapes.used.DigestShape.shown_as(found))
     else:
         click.echo(html(found) if form == "html" else show.block(markdown(found)).plain, nl=False)
+        if form is None:
+            say_last(runtime, since)
 
 
 def pasted(words: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ import click
 from ratchet.cli import shapes, show, show_sessions, tamed
 from ratchet.cli.app import Records, home_option, json_option, opened
 from ratchet.cli.folders import project_option
-from ratchet.cli.numbers import Moment
+from ratchet.cli.numbers import Moment, say_last
 from ratchet.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ def list_sessions(
     project: str | None, agent: str | None, since: float | None, until: float | None, limit: int, as_json: bool
 ) -> None:
     """List sessions, the one that did something last first."""
-    found = opened().sessions.list(project=project, agent=agent, since=since, until=until, limit=limit)
+    runtime = opened()
+    found = runtime.sessions.list(project=project, agent=agent, since=since, until=until, limit=limit)
     if as_json:
         show.as_json(shapes.sessions.SessionsShape.built(found))
     else:
         show_sessions.listed(found, narrowed=any(each is not None for each in (project, agent, since, until)))
+        say_last(runtime, since)
 
 
 @sessions.command("show")
@@ -108,7 +110,8 @@ def search(
     TEXT may be a whole output: then it is what is known to fix it. Without TEXT it is the newest steps that the options
     leave.
     """
-    found = opened().sessions.search(
+    runtime = opened()
+    found = runtime.sessions.search(
         " ".join(text),
         project=project,
         agent=agent,
@@ -122,7 +125,11 @@ def search(
         until=until,
         limit=limit,
     )
-    show.as_json(shapes.used.SearchFoundShape.built(found)) if as_json else show_sessions.found(found)
+    if as_json:
+        show.as_json(shapes.used.SearchFoundShape.built(found))
+    else:
+        show_sessions.found(found)
+        say_last(runtime, since)
 
 
 @sessions.command("cost")
@@ -134,12 +141,14 @@ def search(
 @json_option
 def cost(by: str, project: str | None, since: float | None, until: float | None, as_json: bool) -> None:
     """Sum up tokens and money, and how much of both was waste."""
-    book = opened().sessions
+    runtime = opened()
+    book = runtime.sessions
     found = book.costs(by=cast("CostBy", by), project=project, since=since, until=until)
     if as_json:
         show.as_json(shapes.used.CostsShape.built(found))
     else:
         show_sessions.costs(found, book.cost_words(found, limit=show_sessions.COSTS))
+        say_last(runtime, since)
 
 
 @sessions.command("how")
