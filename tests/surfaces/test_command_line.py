@@ -276,6 +276,23 @@ def test_install_shows_a_diff_and_uninstall_restores_byte_for_byte(shell: Shell)
     assert settings.read_bytes() == original
 
 
+@pytest.mark.parametrize("kept", ["", "notes.md"])
+def test_what_install_says_backs_out_of_a_project_and_takes_its_folder_along(shell: Shell, kept: str) -> None:
+    folder = shell.home / ".claude"
+    said = shell.run("install", "claude-code", "--project").stdout
+    back = re.search(r"Back out: ratchet (.+)", said)
+    assert back is not None, said
+    assert (folder / "settings.json").exists()
+    shell.run("install", "claude-code", "--project", "--prevent")
+    if kept:
+        (folder / kept).write_text("a person's own\n")
+    shell.run(*back[1].split())
+    left = sorted(
+        each.relative_to(shell.home).as_posix() for each in shell.home.rglob("*") if "ratchet" not in each.parts
+    )
+    assert left == ([".claude", f".claude/{kept}"] if kept else [])
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

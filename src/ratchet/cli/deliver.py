@@ -121,7 +121,8 @@ def install(
     if as_json:
         show.as_json(shapes.machine.InstalledShape.all(done))
         return
-    show.installed(done, agent or "--all", dry_run=dry_run, plugin=folder, whole=whole)
+    back = f"{agent or '--all'}{' --project' if scope == 'project' else ''}"
+    show.installed(done, back, dry_run=dry_run, plugin=folder, whole=whole)
     if folder is None and not dry_run:
         show.notes([note for each in agents for note in registry.client(each).notes])
 

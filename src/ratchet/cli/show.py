@@ -366,14 +366,15 @@ def proposed(changes: Sequence[Installed]) -> None:
 
 def installed(
     done: Sequence[Installed],
-    agent: str,
+    back: str,
     *,
     dry_run: bool,
     removed: bool = False,
     plugin: Path | None = None,
     whole: bool = False,
 ) -> None:
-    """Say what was changed in which file, or with `dry_run` what would be: line for line where `whole`."""
+    """Say what was changed in which file, or with `dry_run` what would be: line for line where `whole`. `back` are the
+    words of `ratchet uninstall` that take it out again."""
     for each in done:
         _installed_in(each, dry_run=dry_run, removed=removed, whole=whole)
     if plugin is not None and not dry_run:
@@ -383,7 +384,7 @@ def installed(
         every = "" if whole else " Every line: with --diff."
         click.echo(f"Nothing was changed. To do it: the same without --dry-run.{every}")
     elif not removed and any(each.changed for each in done):
-        click.echo(f"It counts from the next session on. Back out: ratchet uninstall {agent}")
+        click.echo(f"It counts from the next session on. Back out: ratchet uninstall {back}")
 
 
 def diff(text: str) -> None:

@@ -94,6 +94,8 @@ def uninstall(
         elif not more:
             kept.forget()
         replace(path, before, after)
+        if after is None:
+            kept.remove_folders()
     return Installed.of(path, before, after, backup=kept.backup_if_any())
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,20 +39,24 @@ class Installed:
 
 
 class KeptOriginal:
-    """Content of a settings file before us, and as we left it: in HOME/backups, for `uninstall`."""
+    """Content of a settings file before us, as we left it, and the folders that were made for it: in HOME/backups, for
+    `uninstall`."""
 
     def __init__(self, backup: Path, note: Path) -> None:
         self._backup, self._note = backup, note
         self.original: str | None = None
         self._left = ""
+        self._made: list[str] = []  # the innermost first
         self.is_known = False
 
     @classmethod
     def of(cls, home: Path, path: Path) -> KeptOriginal:
         name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
         kept = cls(home / "backups" / f"settings-{name}.json", home / "backups" / f"settings-{name}.note")
+        kept._made = [str(each) for each in path.resolve().parents if not each.exists()]
         try:
             note = json.loads(kept._note.read_bytes())
+            kept._made = kept._made or [str(each) for each in note.get("made", ())]
             kept._left = str(note["left_sha256"])
             kept.original = files.text_of(kept._backup.read_bytes()) if note["existed"] else None
             kept.is_known = True
@@ -71,7 +76,8 @@ class KeptOriginal:
             self._backup.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if original is not None:
                 files.replace(self._backup, files.bytes_of(original), mode=0o600)
-            note = {"left_sha256": files.version_of(files.bytes_of(left)), "existed": original is not None}
+            sha256 = files.version_of(files.bytes_of(left))
+            note = {"left_sha256": sha256, "existed": original is not None, "made": self._made}
             files.replace(self._note, json.dumps(note).encode(), mode=0o600)
         except OSError as error:
             raise BackendError(f"no backup can be kept in {self._backup.parent} ({error}); nothing changed") from error
@@ -80,6 +86,12 @@ class KeptOriginal:
     def forget(self) -> None:
         """The backup itself stays: it costs nothing and may be wanted."""
         self._note.unlink(missing_ok=True)
+
+    def remove_folders(self) -> None:
+        """Remove the folders that were made for the file, as far as nothing else is in them."""
+        with suppress(OSError):
+            for each in self._made:
+                Path(each).rmdir()
 
     def backup_if_any(self) -> str:
         return str(self._backup) if self.original is not None and self._backup.exists() else ""
