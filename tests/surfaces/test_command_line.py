@@ -254,6 +254,15 @@ def test_watch_dir_moves_what_it_took_and_says_why_not(shell: Shell) -> None:
     assert list((inbox / ".rejected").glob("bad*.reason.txt"))
 
 
+def test_what_was_learnt_stands_in_a_digest_in_the_order_of_its_list(taught: Shell) -> None:
+    found = taught.json("report", "--since", "2020-01-01")
+    assert isinstance(found, dict)
+    listed = json.loads(taught.run("lessons", "list", "--json").stdout)
+    known = [each["id"] for each in listed if each["state"] in ("active", "candidate")]
+    assert len(known) > 1
+    assert [each["id"] for each in found["learnt"]] == known[:5]
+
+
 def test_report_says_when_there_is_not_enough_data(taught: Shell) -> None:
     found = taught.json("report")
     assert isinstance(found, dict)

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -346,3 +347,15 @@ def test_a_time_after_the_last_step_is_told_with_one_that_holds_it(learnt: Path)
         assert found is not None, said
         assert found[1] == "2026-01-25"
         assert "The last step" not in ran(learnt, *words, "--since", found[1]), words
+
+
+def test_a_session_is_headed_with_its_begin_and_its_end(learnt: Path) -> None:
+    listed = json.loads(ran(learnt, "sessions", "list", "--json"))["items"][0]
+    began, ended = (
+        datetime.fromtimestamp(listed[name], UTC).strftime("%Y-%m-%d %H:%M") for name in ("started_at", "ended_at")
+    )
+    for words in (("list",), ("show", SESSION)):
+        assert f"{began} to {ended}  " in ran(learnt, "sessions", *words)
+    with client(learnt) as held:
+        page = held.get(f"/ui/sessions/{SESSION}", headers={"Accept": "text/html"}).text
+    assert re.search(r"<span>[^<]+ to [^<]+ UTC</span>", page)

@@ -61,7 +61,7 @@ def _title(each: SessionSummary) -> Styled:
 
 
 def _figures(each: SessionSummary) -> Styled:
-    line = Styled(f"{_when(each.ended_at)}  {show.number(each.calls, 'step')}  ")
+    line = Styled(f"{_when(each.started_at)} to {_when(each.ended_at)}  {show.number(each.calls, 'step')}  ")
     line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {_spent(each)}")
     return line.append(f"  {tokens(each.tokens.total)} tokens", "dim").append(f"  {each.agent}", "dim")
 

@@ -202,7 +202,11 @@ class _Room:
         return head in ran and (item == head or " " in head or _NO_PROSE.search(item) is not None)
 
     def _checks(self, more_lines: int | None, files: set[str]) -> list[PredictedStep]:
-        steps = [step for way in self._facts.ways for step in self.command(way.usual.head, more_lines)]
+        steps = [
+            replace(step, why=(f"this project's usual {way.check}, which comes after a change", *step.why))
+            for way in self._facts.ways
+            for step in self.command(way.usual.head, more_lines)
+        ]
         left = [f"`{each.finding}` in {each.file} is not yours" for each in self._facts.left if each.file in files]
         return [replace(step, why=(*step.why, *left)) for step in steps]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ratchet.lessons.failing import FailsBy, fails_by
-from ratchet.records import Json, Row, Trial, number_in, text_in, whole_in
+from ratchet.lessons.lessons import by_merit
+from ratchet.lessons.rows import lesson_of
+from ratchet.records import Json, Trial, number_in, text_in, whole_in
 from ratchet.sessions.cost import Cost, costs
 from ratchet.sessions.prices import Prices
 
@@ -32,8 +34,9 @@ class DigestLesson:
 class Digest:
     """A stretch of time. Patterns that people put aside are left out: `new` ones began in it and came again,
     `regressed` ones had been resolved, `rising` ones became more frequent, `frequent` ones came as often as an alert
-    asks; `learnt` lessons were made in it, `waiting` counts those that wait for a person, `decided` trials ended in it,
-    `shown` counts lessons handed over. `before` is the failure rate of the stretch before, None where nothing ran."""
+    asks; `learnt` lessons were made in it, in the order of their list, `waiting` counts those that wait for a person,
+    `decided` trials ended in it, `shown` counts lessons handed over. `before` is the failure rate of the stretch
+    before, None where nothing ran."""
 
     since: float
     until: float
@@ -83,8 +86,8 @@ def digest(
     them, `trials` the settled ones; `often` is how many failures of a pattern within it are worth an alert."""
     ran, before = _ran(store, since, until), _ran(store, since - (until - since), since)
     within = [each for each in patterns if each.last_seen >= since and each.triage.state in ("open", "regressed")]
-    learnt = store.find("lessons", {"state": ("!=", "retired")}).rows
-    made = [row for row in learnt if since <= number_in(row, "created_at") < until]
+    learnt = store.find("lessons", {"state": ("in", ["active", "candidate"])}).rows
+    made = sorted((lesson_of(row) for row in learnt if since <= number_in(row, "created_at") < until), key=by_merit)
     counted = _counts(store, within, since, until) if often else {}
     return Digest(
         since=since,
@@ -99,15 +102,11 @@ def digest(
         regressed=tuple(each for each in within if each.triage.state == "regressed")[:_SHOWN],
         rising=tuple(each for each in within if each.trend == "rising" and each.first_seen < since)[:_SHOWN],
         frequent=tuple(each for each in within if often and counted.get(each.id, 0) >= often)[:_SHOWN],
-        learnt=tuple(_lesson(row) for row in made[:_SHOWN]),
+        learnt=tuple(DigestLesson(id=each.id, text=_line(each.text), state=each.state) for each in made[:_SHOWN]),
         waiting=sum(row["state"] == "candidate" for row in learnt),
         decided=tuple(each for each in trials if since <= each.closed_at < until),
         shown=_shown(store, since, until),
     )
-
-
-def _lesson(row: Row) -> DigestLesson:
-    return DigestLesson(id=text_in(row, "id"), text=_line(text_in(row, "text")), state=text_in(row, "state"))
 
 
 def _ran(store: Store, since: float, until: float) -> tuple[int, int]:
