@@ -72,8 +72,7 @@ class Outcome:
     """One finished run of anything. Never edited once stored.
 
     `session` is the root session: a subagent's outcomes carry its parent's, with `thread` naming the subagent.
-    `started_at` is Unix seconds (UTC). `score` lies in [0, 1], higher is better.
-    """
+    `started_at` is Unix seconds (UTC). `score` lies in [0, 1], higher is better."""
 
     id: str
     agent: str
@@ -118,9 +117,8 @@ class Saying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTokens:
-    """Tokens of one answer of a model, once, by its own id; `step` is the first call that it made, "" for none.
-    `cached` ones come from a cache, `stored` written to it, `stored_hour` of these for an hour; `given` neither.
-    `begun` is 1 where the history counts what it `made` only as it began."""
+    """Tokens of one answer, once; `step` is the first call that it made, "" for none. `cached` ones come from a cache,
+    `stored` written to it, `stored_hour` of these for an hour; `begun` is 1 where `made` is told only as it began."""
 
     id: str
     agent: str

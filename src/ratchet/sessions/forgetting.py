@@ -157,7 +157,7 @@ class _Gone:
         self.removed[table] = self.removed.get(table, 0) + count
 
     def told(self, sessions: Sequence[str]) -> Forgotten:
-        """What went, before anybody looked whether anything is left."""
+        """The sums, before anybody looked whether anything is left."""
         return Forgotten(
             sessions=tuple(sessions),
             removed={name: count for name, count in self.removed.items() if count},

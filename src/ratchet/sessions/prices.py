@@ -43,7 +43,7 @@ class Tokens:
 
     @property
     def mark(self) -> str:
-        """What stands before a cost that is at least so much."""
+        """A sign before a cost that is at least so much."""
         return "≥ " if self.begun else ""
 
     @property

@@ -113,6 +113,8 @@ def test_a_diff_is_followed_by_the_project_s_checks(book: LessonBook, shop: Path
 def test_a_file_is_predicted_as_its_change_and_the_checks_after_it(book: LessonBook, shop: Path) -> None:
     found = book.predict("cmd/cart.go", project=str(shop))
     assert [each.name for each in found.steps] == ["edit", "mise run lint", "mise run test"]
+    for check, step in zip(("lint", "test"), found.steps[1:], strict=True):
+        assert step.why[0] == f"this project's usual {check}, which comes after a change"
     assert book.predict(file="cmd/new.go", project=str(shop)).steps[0].name == "write"
 
 
