@@ -38,7 +38,9 @@ def test_a_patch_that_holds_heals_and_any_other_leaves_the_caller_its_exception(
     assert row(case, found) in IN_PAGE, ANEW
 
 
-@pytest.mark.parametrize(("what", "scene", "wanted"), incode_files.SCENES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("what", "scene", "wanted"), incode_files.SCENES, ids=[what for what, _, _ in incode_files.SCENES]
+)
 def test_a_file_that_others_write_to_keeps_what_they_wrote(
     what: str, scene: Callable[[Path], str], wanted: str, tmp_path: Path
 ) -> None:

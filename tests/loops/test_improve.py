@@ -206,7 +206,7 @@ def test_a_proposer_that_fails_costs_itself_and_becomes_an_event(world: World) -
     [
         {"new": {"max_retries": 99}},
         {"new": {"max_retries": float("nan")}},
-        {"new": {"max_retries": object()}},
+        {"new": {"max_retries": ...}},
         {"new": {"max_retries": "many"}},
         {"new": {"no_such_knob": 1}},
         {"new": [1]},

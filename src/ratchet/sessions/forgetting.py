@@ -170,9 +170,7 @@ class _Gone:
         )
 
 
-def _forget_rows(
-    store: Store, sessions: Sequence[str], before: float | None, tally: _Gone, progress: Progress
-) -> None:
+def _forget_rows(store: Store, sessions: Sequence[str], before: float | None, tally: _Gone, progress: Progress) -> None:
     patterns = pattern_count(store)
     for number, session in enumerate(sessions):
         progress(number, len(sessions), f"going through {session}")
