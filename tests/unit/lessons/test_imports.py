@@ -83,6 +83,7 @@ def test_the_newest_source_counts_where_it_is_the_only_one_since(modules: list[s
     ("path", "line", "told"),
     [
         ("a.go", '\t"shop.io/shop/cart"', 'Import `cart` from `"shop.io/shop/cart"`'),
+        ("a.go", 'import "errors"', 'Import `"errors"`'),
         ("a.ts", "import { Cart } from '@shop/cart';", 'Import `Cart` from `"@shop/cart"`'),
         ("a.py", "from shop.cart import Cart", "Import `Cart` from `shop.cart`"),
         ("a.rs", "use shop::cart::Cart;", "Import `shop::cart::Cart`"),

@@ -35,9 +35,11 @@ class ImportSource:
 
     @property
     def text(self) -> str:
-        """One line of advice: a path stands in quotes, as in code; a module that ends in the name says it by itself."""
+        """One line of advice: parts that dots or colons join are no text in any language, so they stand without quotes;
+        a module that ends in the name says it by itself."""
         whole = self.module == self.name or self.module.endswith((f".{self.name}", f":{self.name}"))
-        module = f'"{self.module}"' if "/" in self.module else self.module
+        is_joined = "/" not in self.module and not {".", ":"}.isdisjoint(self.module)
+        module = self.module if is_joined else f'"{self.module}"'
         return f"{self.verb} {'' if whole else f'`{self.name}` from '}`{module}` ({self.counted})."
 
     @property
