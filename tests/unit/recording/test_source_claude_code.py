@@ -155,6 +155,14 @@ def test_an_output_that_no_line_counts_to_its_end_is_known_as_it_began(
         assert (found.tokens.begun, found.tokens.made) == (begun, max(made for made, _, _ in told))
         assert runtime.sessions.costs().total.tokens == found.tokens
         assert bool(found.tokens.caveat) == bool(begun)
+        for table in ("message_tokens", "session_models"):  # as a home has it that was made before this was told
+            held = runtime.store.find(table).rows
+            runtime.store.delete(table, {"session": SESSION})
+            put = runtime.store.insert_new if table == "message_tokens" else runtime.store.add
+            put(table, [{**row, "begun": None} for row in held])
+        runtime.store.delete("cursors", {"path": ("!=", "")})
+        runtime.learn([tmp_path / "copied.jsonl"])
+        assert runtime.sessions.list().items[0].tokens.begun == begun
 
 
 def test_a_failed_call_of_the_model_is_an_outcome_of_the_task_model(tmp_path: Path) -> None:
