@@ -225,7 +225,7 @@ class TrialGate:
 
     @property
     def crossing(self) -> Crossing | None:
-        """Where the evidence that decided was reached; None while it is `wait`."""
+        """The place where the evidence that decided was reached; None while it is `wait`."""
         return self._crossing
 
     def verdict(self, *, age_s: float = 0.0) -> Verdict:
