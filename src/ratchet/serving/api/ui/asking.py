@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from ratchet.serving.api.problems import HttpProblem
 
 T = TypeVar("T")
-ROWS = 100
+ROWS = 50
 """Rows of one part of a list: what a browser draws at once."""
 _FORM_BYTES = 65_536
 _FORM_FIELDS = 150  # all rows of a part, ticked

@@ -71,10 +71,12 @@ def patterns(
     listed = looks.patterns(held, agent=agent or None, kind=kind or None, late=True)
     decided = {each.id: each.triage.state for each in listed.decided()}
     found = _fitting(listed.rows, q)
-    states = Counter[str](decided.get(each.id, "open") for each in found)
-    states["open"] += states["regressed"]
+    states = Counter[str](decided[each.id] for each in found if each.id in decided)
+    states["open"] = len(found) - sum(states.values()) + states["regressed"]
     states["all"] = len(found)
-    chosen = [each for each in found if _is_in(decided.get(each.id, "open"), state)]
+    chosen = found
+    if states[state] < len(found):
+        chosen = [each for each in found if _is_in(decided.get(each.id, "open"), state)]
     chosen, order = ordered(request, chosen, _ORDERS, "")
     shown, following = part(request, chosen, start)
     rows = listed.built(shown)

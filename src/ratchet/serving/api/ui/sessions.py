@@ -26,7 +26,6 @@ from ratchet.sessions.listing import SessionOrder
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
-_ROWS = 50
 _STEPS = 60
 _FAILED = 200
 
@@ -49,7 +48,7 @@ def sessions(
     by: SessionOrder = next((each for each in get_args(SessionOrder) if each == sort.lstrip("-")), "last")
     order = Order(request, by, up=bool(sort) and not sort.startswith("-"))
     found = runtime.sessions.list(
-        project=project or None, agent=agent or None, order=by, up=order.up, limit=_ROWS, cursor=after
+        project=project or None, agent=agent or None, order=by, up=order.up, limit=asking.ROWS, cursor=after
     )
     return drawn(
         request,
