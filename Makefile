@@ -25,12 +25,15 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)
 	@$(BIN)/ratchet demo
 
-# Two at a time, the longest first, the next as soon as one has ended.
+# Two at a time, the longest first, the next as soon as one has ended, each in two processes: much of what the tests of the first
+# two do is to wait, for servers, clients and sandboxes. Tests of one file share what they set up.
+SPREAD := -p xdist --numprocesses 2 --dist loadfile
+
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs 2 $(PARTS) others
 
 $(PARTS): $(READY)
-	$(BIN)/python -m pytest $@ $(if $(filter %/unit,$@),$(REST_OF_UNIT))
+	$(BIN)/python -m pytest $(SPREAD) $@ $(if $(filter %/unit,$@),$(REST_OF_UNIT))
 
 others: $(READY)
 	$(BIN)/python -m pytest $(BESIDE:%=--ignore=%)
@@ -41,7 +44,7 @@ peers: $(READY)
 
 # The same tests on a Postgres: that of RATCHET_TEST_POSTGRES, else one that is started for them.
 test-postgres: $(READY)
-	RATCHET_TEST_STORE=postgres $(BIN)/python -m pytest -q $(ON_POSTGRES)
+	RATCHET_TEST_STORE=postgres $(BIN)/python -m pytest -q $(SPREAD) $(ON_POSTGRES)
 
 UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons/test_recall lessons/test_portable \
   healing/test_purse failures/test_loops improving/test_settings lessons/test_lessons store/test_keeping test_client
