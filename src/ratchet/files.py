@@ -5,6 +5,7 @@ Hooks import this: it loads nothing but `os`, and what else it needs where it ne
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -92,13 +93,15 @@ def replace(path: FilePath, content: bytes, *, mode: int | None = None, folder: 
 
     Links are followed. With an open `folder`, the path is a name in it, wherever that folder is moved meanwhile, and a
     link of that name is replaced. Owner and permissions stay as they are; `mode` sets other permissions. A new file
-    gets those that the umask leaves. Raises OSError.
+    gets those that the umask leaves. A device stays: a link to it may stand where our file was. Raises OSError.
     """
     real = os.path.realpath(path) if folder is None else os.fspath(path)
     try:
         held = os.stat(real, dir_fd=folder, follow_symlinks=folder is None)
     except FileNotFoundError:
         held = None
+    if held is not None and (stat.S_ISCHR(held.st_mode) or stat.S_ISBLK(held.st_mode)):
+        raise OSError(errno.EINVAL, "is a device, and stays: put a file in its place", real)
     scratch = _written(real, content, 0o666 if held is None and mode is None else 0o600, durable=True, folder=folder)
     try:
         if held is not None and sys.platform != "win32" and (held.st_uid, held.st_gid) != (os.geteuid(), os.getegid()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from pathlib import Path
 
@@ -90,6 +91,19 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Refused, match="no regular file"):
         files.read(tmp_path / "pipe")
+
+
+def test_a_device_behind_a_link_stays_a_device(tmp_path: Path) -> None:
+    device = tmp_path / "zero"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("only root makes a device")
+    (tmp_path / "state").symlink_to(device)
+    with pytest.raises(OSError, match="is a device"):
+        files.replace(tmp_path / "state", b"active 8\n")
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert {each.name for each in tmp_path.iterdir()} == {"zero", "state"}
 
 
 def test_what_is_written_once_stays_as_the_first_one_wrote_it(tmp_path: Path) -> None:

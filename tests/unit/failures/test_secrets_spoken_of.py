@@ -52,6 +52,8 @@ def test_a_literal_is_no_reference(value: str) -> None:
         "password hashing uses argon2id or bcrypt12",
         "login failed for user admin2024",
         "The token bucket has capacity500 left",
+        "Rate limit reached in organization org-4f7ac81e9b2d on tokens per min (TPM): Limit 200000",
+        "run run-7x2k9qpl4m: token budget spent",
     ],
 )
 def test_names_versions_and_code_beside_a_credential_stay(text: str) -> None:

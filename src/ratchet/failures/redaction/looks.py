@@ -24,7 +24,7 @@ _PASSWORD = (
     r"|log(?:ged)? ?in(?![\"\\])|credential|(?<![a-z])creds?(?![a-z])"
     rf"|(?:recovery|backup)[ _-]?code|kennwort|wachtwoord|senha(?![a-z])|contrasena|{'|'.join(FOREIGN)}"
 )
-_KEY = r"secret|token|(?<![a-z])auth(?!or)|(?:api|access|private|auth|account|master|unseal)[ _-]?key|encrypt"
+_KEY = r"secret|token(?!s)|(?<![a-z])auth(?!or)|(?:api|access|private|auth|account|master|unseal)[ _-]?key|encrypt"
 _SPOKEN = rf"(?<!redacted:)(?:(?P<password>{_PASSWORD})|{_KEY})"
 # A question for a password, or the item before its value.
 _ASKED = rf"{_SPOKEN}\w{{0,20}}[^a-z\n]{{0,12}}\n(?:[^a-z\n]{{0,12}}\n)?\Z"
@@ -45,7 +45,7 @@ _MIXED = r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9].{0,60}[!@#^&?$].*"  # of
 # A version, a date, a quantity, a word with its number, a file, a variable, an id with what it is the id of, a number
 # of something, a hash, ranges of characters, codes of places, a name about a credential.
 _FACT = (
-    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_"
+    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|[a-z]{2,5}-[a-zA-Z0-9]{8,}$"
     r"|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+(?:-[A-Z\d]+)*$|[A-Za-z]+\d{2,}$|[0-9a-fA-F.-]+$|(?:sha|md)\d"
     r"|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
     r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
