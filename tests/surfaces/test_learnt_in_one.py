@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 
@@ -19,6 +21,7 @@ if [ "$2" = --stat ]; then echo "unknown flag: --stat" >&2; exit 1; fi
 echo a.txt
 """
 ADVICE = "use `--name-only` instead of `--stat`"
+DATABASE = "ratchet.db"
 SESSIONS = 3
 """In which the fix has to work before anybody is told of it: nothing else vouches for the flag."""
 
@@ -66,7 +69,10 @@ def reaches(other: str, learnt: Machine, folder: Path) -> bool:
     failure, and had it in none before."""
     machine = AGENTS[other](folder / other)
     machine.project = learnt.project
-    shutil.copytree(learnt.home, machine.home, ignore=shutil.ignore_patterns("hook", "journal"), dirs_exist_ok=True)
+    own = shutil.ignore_patterns("hook", "journal", f"{DATABASE}*")
+    shutil.copytree(learnt.home, machine.home, ignore=own, dirs_exist_ok=True)
+    with closing(connect(learnt.home / DATABASE)) as store, closing(connect(machine.home / DATABASE)) as copy:
+        store.backup(copy)  # whole, though a session that has just ended may still be settled
     machine.ratchet("learn", str(folder / other))  # tells the hooks of this home what there is to tell
     machine.ratchet("install", other, "--hooks-only")
     silence_the_start(machine)
