@@ -10,7 +10,8 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 BENCH  := .venv/.bench
 SITE   := .venv/.site
-PARTS  := tests/surfaces tests/loops tests/contract tests/unit
+LONG   := tests/surfaces tests/loops
+PARTS  := $(LONG) tests/contract tests/unit
 
 # What `make check` has shown just before is left out by `make test CHECKED=1`: of tests/unit all but what is slow, and the
 # properties, which it asks for a few examples only.
@@ -30,7 +31,7 @@ demo: $(READY)
 SPREAD := -p xdist --numprocesses 2 --dist loadfile
 
 test: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 $(PARTS) others
+	@$(MAKE) --no-print-directory --jobs 2 $(LONG) others $(filter-out $(LONG),$(PARTS))
 
 $(PARTS): $(READY)
 	$(BIN)/python -m pytest $(SPREAD) $@ $(if $(filter %/unit,$@),$(REST_OF_UNIT))
