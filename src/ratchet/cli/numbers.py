@@ -58,8 +58,7 @@ class Moment(click.ParamType[float]):
 def say_last(runtime: Runtime, since: float | None) -> None:
     """Print when the last step was, where a time begins after it, and how to ask for as long a time up to that: a range
     of the pages ends with the last step, `--since 14d` now."""
-    last = runtime.failing.window("all").last
-    if since is not None and last < since:
+    if since is not None and (last := runtime.failing.window("all").last) < since:
         before = last - (time.time() - since)
         click.echo(f"The last step is of {_day(last)}; as much time up to it: --since {_day(before)}")
 

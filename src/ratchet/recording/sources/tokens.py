@@ -122,7 +122,8 @@ def _larger(one: MessageTokens, other: MessageTokens) -> MessageTokens:
     more = one if _size(one) >= _size(other) else other
     step, at = one.step or other.step, min(one.at, other.at)
     begun = int(one.begun and other.begun and one.made == other.made)
-    return replace(more, step=step, at=at, begun=begun)
+    same = (more.step, more.at, more.begun) == (step, at, begun)
+    return more if same else replace(more, step=step, at=at, begun=begun)
 
 
 def _size(each: MessageTokens) -> int:
