@@ -30,7 +30,7 @@ def backtest(found: Backtest, *, since: str = "") -> None:
         show.row(out, value, f"  {name:<36}")
     for title, shown in titles(found):
         offers(out, title, shown)
-    out.print(Styled("\nHad a lesson been trusted later", "bold"))
+    out.print(Styled("\nHad a lesson been told only after more proof", "bold"))
     for each in found.trusted_after:
         show.row(out, told(each), f"  after it worked in {each.sessions} sessions  ")
     out.print(Styled("\nAssumed", "bold"))
@@ -45,8 +45,8 @@ def offers(out: Console, title: str, found: Sequence[BacktestOffer]) -> None:
     out.print(Styled(f"\n{title}", "bold"))
     for each in found:
         day = time.strftime("%Y-%m-%d", time.gmtime(each.at))
-        show.row(out, show.plain(f"{day} {each.step}", 160), "  ")
-        show.row(out, show.plain(f"failed of {failed_of(each)} (session {each.session})", 200), "     ")
+        show.row(out, show.plain(each.step, 149), f"  {day} ")
+        show.row(out, show.plain(f"failed with {failed_of(each)} (session {each.session})", 200), "     ")
         show.advice(out, each.text, Styled("  -> "))
         if each.lesson and each.verdict == "wrong":
             often = f"{each.right:,} right, {each.wrong:,} wrong in all"

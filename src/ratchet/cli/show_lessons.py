@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ratchet.cli.show import STATE_STYLE, advice, console, line, number, plain, row, said_where, visible
+from ratchet.cli.show import STATE_STYLE, advice, console, kind, line, number, plain, row, said_where, visible
 from ratchet.cli.terminal import Console, Styled
 from ratchet.lessons.standing import without_repeats
 
@@ -53,10 +53,8 @@ def lessons(found: Sequence[Lesson], *, limit: int = 20, narrowed: bool = False)
     if left_out > 0 and not narrowed:
         row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
     if waiting:
-        row(
-            out, "A candidate is handed to no agent until it has worked in two sessions (in one, where the error itself"
-        )
-        row(out, "names what was wrong), unless its line says why, or: ratchet lessons approve ID")
+        proof = "until it has worked in two sessions (in one, where the error itself names what was wrong)"
+        row(out, f"A candidate is handed to no agent {proof}, unless its line says why, or: ratchet lessons approve ID")
     unsaid = sum(each.state == "active" and bool(each.unsaid) for each, _ in known)
     if unsaid and not narrowed:
         why = "ratchet lessons list --state active says of each why"
@@ -78,12 +76,11 @@ def _chosen(found: Sequence[tuple[Lesson, int]]) -> list[tuple[Lesson, int]]:
 
 
 def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
-    seen = f"{each.proof}  " if each.tried else ""
-    head = Styled(f"{each.state:<12}", STATE_STYLE[each.state]).append(f"{seen}{each.kind}  ", "default")
+    head = Styled(f"{each.proof}  " if each.tried else "").append(kind(each.kind)).append("  ")
     same = f" and {others} alike" if others > 0 else ""
     place = "every project" if each.scope == "global" else each.project
     where = f"  in {plain(place, 100)}" if place else ""
-    row(out, head.append(f"{each.id}{same}{where}", "dim"))
+    row(out, head.append(f"{each.id}{same}{where}", "dim"), Styled(f"{each.state:<12}", STATE_STYLE[each.state]))
     row(out, plain(each.met, 140), Styled("  when ", "dim"))
     if each.quote:
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))

@@ -189,8 +189,8 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
     out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'steps':>8}  {result.by}", "dim"))
     for each in result.rows[:COSTS]:
         said = words.get(each.name, "")
-        line = _cost(each).append(show.plain(said or each.name or f"({NAMELESS[result.by]})", 70))
-        show.row(out, line.append(f"  {each.name[:_SHORT]}", "dim") if said else line)
+        name = show.plain(said or each.name or f"({NAMELESS[result.by]})", 70)
+        show.row(out, name.append(f"  {each.name[:_SHORT]}", "dim") if said else name, _cost(each))
     if len(result.rows) > COSTS:
         rest = f"and {show.number(len(result.rows) - COSTS, 'more row')}: --since and --project narrow, --json has all"
         out.print(Styled(rest, "dim"))
