@@ -59,8 +59,8 @@ def test_the_command_shows_counts_and_writes_a_page(home: Path, tmp_path: Path) 
         taught(runtime)
     shown = ratchet("--home", str(home), "backtest", "--html", str(tmp_path / "page.html"))
     assert "1 of 3 failed calls prevented" in shown
-    assert "Best lessons told" in shown
-    assert "failed of wrapcheck (session s" in shown
+    assert "Right lessons, what saved most first" in shown
+    assert "failed with wrapcheck (session s" in shown
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "1 of 3 failed calls prevented" in page
     assert "<b>" not in page

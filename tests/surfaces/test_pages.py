@@ -501,7 +501,7 @@ def test_cost_tells_waste_apart_from_all_that_was_spent(runtime: Runtime) -> Non
     page = browser(runtime).get("/ui/cost?range=all", headers=HTML).text
     assert found.wasted_tokens
     assert 0 < found.wasted_tokens < found.tokens.total
-    assert "Of it waste" in page
+    assert "<dt>Waste</dt>" in page
     for by in ("project", "agent", "tool", "pattern", "session", "day"):
         assert browser(runtime).get(f"/ui/cost?range=all&by={by}&sort=-tokens", headers=HTML).status_code == 200
 
@@ -535,16 +535,18 @@ def test_what_comes_together_with_a_pattern_is_compared_after_its_page(runtime: 
 
 def test_a_chart_has_a_round_scale_and_what_is_drawn_fits_it() -> None:
     counts = stacked(
-        [Drawn(label=str(n), parts={"code": n}, below=f"{n} Jan") for n in (0, 13, 7)], ["code"], "failures"
+        [Drawn(label=str(n), parts={"code": n}, below=f"{n} Jan") for n in (0, 13, 7)], {"code": "code"}, "failures"
     )
     assert counts is not None
     assert counts.scale == ("15", "10", "5", "0")
     assert f'height="{100 * 13 / 15:.2f}"' in counts.drawn
     assert counts.ticks.count("<text") == 3
-    money = stacked([Drawn(label="day", parts={"good": 6_700, "bad": 80})], ["good", "bad"], "US cents", unit=100)
+    words = {"good": "useful", "bad": "waste"}
+    money = stacked([Drawn(label="day", parts={"good": 6_700, "bad": 80})], words, "USD", unit=100)
     assert money is not None
+    assert "<title>day: useful 67.00, waste 0.80</title>" in money.drawn
     assert money.scale == ("80", "60", "40", "20", "0")
-    assert stacked([Drawn(label="day", parts={})], ["code"], "failures") is None
+    assert stacked([Drawn(label="day", parts={})], {"code": "code"}, "failures") is None
 
 
 def test_a_case_that_waits_is_told_alike_on_every_page(runtime: Runtime) -> None:

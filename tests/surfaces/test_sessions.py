@@ -323,7 +323,7 @@ def test_a_cost_of_which_a_part_is_not_known_is_at_least_so_much_on_every_surfac
         runtime.learn(
             [lines(tmp_path / "begun.jsonl", [claude("assistant", 1, message=body), result("toolu_1", "made", 2)])]
         )
-    caveat = "at least: of an answer the history counts the output only as it began"
+    caveat = "at least: the output of an answer is known only in part"
     for words in (("sessions", "show", SESSION), ("sessions", "cost"), ("report", "--since", "2026-01-01")):
         assert caveat in ran(home, *words), words
     assert "≥ $5.00" in ran(home, "sessions", "list")

@@ -14,8 +14,9 @@ from ratchet.lessons.repositories import folders_of, project_of
 from ratchet.records import Json, outcome_of, text_in
 from ratchet.sessions import cost, finding, handoff, listing, opening, ways
 from ratchet.sessions.finding import Narrowed, SearchFound
+from ratchet.sessions.moments import StepMoment, moments
 from ratchet.sessions.prices import Prices
-from ratchet.sessions.session import OutcomeDetail, OutcomePage, SessionDetail, SessionPage
+from ratchet.sessions.session import OutcomeDetail, OutcomePage, SessionDetail, SessionPage, SessionSummary
 
 if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
@@ -217,6 +218,22 @@ class SessionBook:
         store = self._reading()
         named = project_of(store, project) if project else None
         return cost.costs(store, self._prices, by=by, project=named, since=since, until=until)
+
+    def costs_in(self, session: str) -> Costs:
+        """Sum up tokens, money and time of one session, by tool."""
+        return cost.costs_in(self._reading(), self._prices, session)
+
+    def costs_daily(
+        self, *, project: str | None = None, since: float | None = None, until: float | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Sum up USD by day and model. `project` is a folder or a project's name."""
+        store = self._reading()
+        named = project_of(store, project) if project else None
+        return cost.costs_daily(store, self._prices, project=named, since=since, until=until)
+
+    def moments(self, session: SessionSummary) -> Sequence[StepMoment]:
+        """When the steps of a session ran, and how they ended, in no order; in hours where they are thousands."""
+        return tuple(moments(self._reading(), session.id, session.calls))
 
     def cost_words(self, found: Costs, *, limit: int = 100) -> dict[str, str]:
         """Words for the first names of costs by pattern (its text) or session (what was asked first), which are ids."""

@@ -5,7 +5,7 @@ Cost is everything; waste is the part of it that failures, failures repeated and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add, itemgetter
@@ -31,7 +31,7 @@ _IN_DAYS: Mapping[CostBy, tuple[str, str]] = {
 """What is not summed up under its own name -> the sums that tell it, and their column that does."""
 _HOUR_S, _DAY_S = 3_600, 86_400.0
 NAMELESS: Mapping[CostBy, str] = {
-    "model": "steps that name no model, such as turns that failed before one answered",
+    "model": "no model named",
     "project": "outside any folder",
     "agent": "no agent named",
     "tool": "answers that called no tool",
@@ -90,7 +90,34 @@ def costs(
     if by not in get_args(CostBy):
         raise UsageError(f"no cost by {by!r}; there are {', '.join(get_args(CostBy))}")
     rows, column = _rows(store, by, {} if project is None else {"project": project}, since, until)
-    name_of = _names(store, by, column)
+    return _summed(by, rows, _names(store, by, column), prices)
+
+
+def costs_in(store: Store, prices: Prices, session: str) -> Costs:
+    """Sum up what one session used, by tool, what costs most first."""
+    rows = store.sum_by("spending", ("tool", "model", "waste"), _SUMS, {"session": session})
+    return _summed("tool", rows, lambda row: text_in(row, "tool"), prices)
+
+
+def costs_daily(
+    store: Store,
+    prices: Prices,
+    *,
+    project: str | None = None,
+    since: float | None = None,
+    until: float | None = None,
+) -> dict[str, dict[str, float]]:
+    """Sum up USD by day (YYYY-MM-DD, in no order) and model; what has no known price counts 0."""
+    rows, column = _rows(store, "day", {} if project is None else {"project": project}, since, until)
+    day_of = _names(store, "day", column)
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        day, model = found.setdefault(day_of(row), {}), text_in(row, "model")
+        day[model] = day.get(model, 0.0) + _used(row, prices)[_USD]
+    return found
+
+
+def _summed(by: CostBy, rows: Sequence[Row], name_of: Callable[[Row], str], prices: Prices) -> Costs:
     parts: dict[tuple[str, str], _Used] = {}
     for row in rows:  # a hundred thousand where there are ten thousand patterns
         used, key = _used(row, prices), (name_of(row), text_in(row, "waste"))

@@ -52,7 +52,7 @@ class Tokens:
         if not self.begun:
             return ""
         answers = "an answer" if self.begun == 1 else f"{self.begun:,} answers"
-        return f"at least: of {answers} the history counts the output only as it began"
+        return f"at least: the output of {answers} is known only in part"
 
     def __add__(self, other: Tokens) -> Tokens:
         return Tokens(

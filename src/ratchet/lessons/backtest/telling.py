@@ -48,9 +48,11 @@ def _without_it(found: Backtest) -> str:
 
 def titles(found: Backtest) -> list[tuple[str, Sequence[BacktestOffer]]]:
     """The lists of what was told, each lesson once, with their titles."""
-    rows = (("Best", found.right, found.best), ("Worst", found.wrong, found.worst))
-    each = "each once, at its dearest call"
-    return [(f"{name} lessons told ({_times(count)} in all; {each})", offers) for name, count, offers in rows]
+    rows = (("Right", "saved", found.right, found.best), ("Wrong", "cost", found.wrong, found.worst))
+    return [
+        (f"{name} lessons, what {did} most first (told {_times(count)}; each lesson once)", offers)
+        for name, did, count, offers in rows
+    ]
 
 
 def _times(count: int) -> str:
@@ -152,7 +154,7 @@ def _page(found: Backtest) -> Iterator[str]:
         yield "<ol>" if offers else "<p>None.</p>"
         yield from map(_item, offers)
         yield "</ol>" if offers else ""
-    yield "<h2>Had a lesson been trusted later</h2><table><tr><th>sessions in which it worked first</th>"
+    yield "<h2>Had a lesson been told only after more proof</h2><table><tr><th>sessions in which it had worked</th>"
     yield "<th>right</th><th>wrong</th><th>unclear</th></tr>"
     for each in found.trusted_after:
         yield f"<tr><td>{each.sessions}</td><td>{each.right}</td><td>{each.wrong}</td><td>{each.unknown}</td></tr>"
@@ -164,7 +166,7 @@ def _page(found: Backtest) -> Iterator[str]:
 def _item(offer: BacktestOffer) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(offer.at))
     return (
-        f"<li><p><code>{escape(offer.step[:_TEXT_CHARS])}</code> failed of <code>{escape(failed_of(offer))}</code> "
+        f"<li><p><code>{escape(offer.step[:_TEXT_CHARS])}</code> failed with <code>{escape(failed_of(offer))}</code> "
         f"({when}, session {escape(offer.session)})</p><pre>{escape(offer.text[:_TEXT_CHARS])}</pre>"
         f"<p>Lesson <code>{escape(offer.lesson)}</code></p></li>"
     )

@@ -48,3 +48,14 @@ def costs(held: Served, by: CostBy, within: Window, project: str = "") -> Costs:
         return runtime.sessions.costs(by=by, project=project or None, since=within.since, until=within.until)
 
     return held.glance.at(runtime.store, look, asked, late=True)
+
+
+def costs_daily(held: Served, within: Window, project: str = "") -> dict[str, dict[str, float]]:
+    """Sum up USD by day and model within a window that ends now."""
+    runtime = held.runtime
+    asked = ("costs daily", within.name, project)
+
+    def look() -> dict[str, dict[str, float]]:
+        return runtime.sessions.costs_daily(project=project or None, since=within.since, until=within.until)
+
+    return held.glance.at(runtime.store, look, asked, late=True)

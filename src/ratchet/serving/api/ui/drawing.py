@@ -32,11 +32,13 @@ def spark(values: Sequence[int], what: str = "failures") -> Markup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """One column of a stacked chart: its label when pointed at, its parts by name, what may stand below it."""
+    """One column of a stacked chart: its label when pointed at, its parts by name, what may stand below it, and the
+    address that it leads to."""
 
     label: str
     parts: Mapping[str, int]
     below: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ class Plot:
     ticks: Markup
 
 
-def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str, *, unit: int = 1) -> Plot | None:
-    """Columns of parts on top of each other, in the order of `names`; each column tells its counts when pointed at.
-    The scale is in units of so many; None where there is nothing to draw."""
+def stacked(columns: Sequence[Drawn], names: Mapping[str, str], what: str, *, unit: int = 1) -> Plot | None:
+    """Columns of parts on top of each other, in the order of `names` (a part -> its words); each column tells its
+    counts when pointed at. The scale, and what is told, is in units of so many; None where there is nothing to draw."""
     most = max((sum(each.parts.values()) for each in columns), default=0)
     if not most:
         return None
@@ -68,17 +70,23 @@ def stacked(columns: Sequence[Drawn], names: Sequence[str], what: str, *, unit: 
                 rects += Markup('<rect class="fill-{}" x="{}" y="{:.2f}" width="8" height="{:.2f}"/>').format(
                     name, n * 10 + 1, y, high
                 )
-        told = ", ".join(f"{each.parts[name]:,} {name}" for name in names if each.parts.get(name)) or f"no {what}"
-        drawn.append(
-            Markup('<g><title>{}: {}</title><rect class="reach" x="{}" y="0" width="10" height="{}"/>{}</g>').format(
-                each.label, told, n * 10, _HIGH, rects
-            )
+        said = (f"{said} {_told(each.parts[name], unit)}" for name, said in names.items() if each.parts.get(name))
+        told = f"{each.label}: {', '.join(said) or f'no {what}'}"
+        column = Markup('<title>{}</title><rect class="reach" x="{}" y="0" width="10" height="{}"/>{}').format(
+            told, n * 10, _HIGH, rects
         )
+        linked = Markup('<a href="{}" tabindex="-1" aria-label="{}">{}</a>').format(each.address, told, column)
+        drawn.append(linked if each.address else Markup("<g>{}</g>").format(column))
     total = sum(sum(each.parts.values()) for each in columns)
+    role = "group" if any(each.address for each in columns) else "img"
     chart = Markup(
-        '<svg class="stack" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
-    ).format(wide, _HIGH, f"{total:,} {what} over time", Markup().join(drawn))
+        '<svg class="stack" viewBox="0 0 {} {}" preserveAspectRatio="none" role="{}" aria-label="{}">{}</svg>'
+    ).format(wide, _HIGH, role, f"{_told(total, unit)} {what} over time", Markup().join(drawn))
     return Plot(chart, tuple(f"{each:,.10g}" for each in scale), _ticks(columns))
+
+
+def _told(value: int, unit: int) -> str:
+    return f"{value:,}" if unit == 1 else f"{value / unit:,.2f}"
 
 
 def _scale(most: float, *, whole: bool) -> list[float]:
@@ -118,8 +126,8 @@ def shares(parts: Sequence[tuple[str, float]], what: str) -> Markup:
 def below(moments: Sequence[float], *, step_s: float) -> list[str]:
     """Name the columns that begin at these moments (UTC), as precisely as their distance asks."""
     long = bool(moments) and moments[-1] - moments[0] >= 86_400 * 300
-    style = "%H:%M" if step_s < 3_600 * 6 else "%b %Y" if long else "%d %b"
-    cut = "" if style == "%H:%M" else "0"
+    style = "%H:%M:%S" if step_s < 12 else "%H:%M" if step_s < 3_600 * 6 else "%b %Y" if long else "%d %b"
+    cut = "" if style.startswith("%H") else "0"
     return [time.strftime(style, time.gmtime(at)).lstrip(cut) for at in moments]
 
 

@@ -45,7 +45,7 @@ def overview(request: Request, held: Shared) -> Response:
         seen=seen,
         found=seen.failing,
         spent=spent,
-        chart=stacked(columns, [*GROUPS], "failures"),
+        chart=stacked(columns, {str(group): str(group) for group in GROUPS}, "failures"),
         rows=[
             [moment(each.at), each.calls, each.failures, *(each.groups.get(group, 0) for group in GROUPS)]
             for each in seen.failing.columns

@@ -136,7 +136,7 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         "pattern.html",
         detail=detail,
         held=detail.pattern,
-        chart=stacked(columns, [group], "failures"),
+        chart=stacked(columns, {group: group}, "failures"),
         rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count, _ in days],
         recent=_recent(runtime, detail.recent),
         events=runtime.timeline.of([detail.pattern.id])[-20:],

@@ -160,9 +160,16 @@ def marked(text: str, words: Sequence[str]) -> Markup:
     """A text with the words that were searched for marked in it, and what stands in backticks as code."""
     if not words:
         return with_code(text)
-    wanted = "|".join(re.escape(each) for each in sorted(words, key=len, reverse=True))
-    parts = re.split(f"({wanted})", str(_shown(text)), flags=re.IGNORECASE)
-    return Markup().join(Markup("<mark>{}</mark>").format(each) if n % 2 else each for n, each in enumerate(parts))
+    wanted = re.compile("|".join(re.escape(each) for each in sorted(words, key=len, reverse=True)), re.IGNORECASE)
+    found = Markup()
+    for n, part in enumerate(_QUOTED.split(str(_shown(text)))):
+        inner, last = Markup(), 0
+        for hit in wanted.finditer(part):
+            inner += Markup("{}<mark>{}</mark>").format(part[last : hit.start()], hit[0])
+            last = hit.end()
+        inner += part[last:]
+        found += Markup("<code>{}</code>").format(inner) if n % 2 else inner
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import accumulate, pairwise
 from typing import Literal, get_args
 
 from fastapi import Request
@@ -18,16 +19,24 @@ from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
 from ratchet.serving.api.ui.asking import following
-from ratchet.serving.api.ui.drawing import Drawn, stacked
+from ratchet.serving.api.ui.drawing import Drawn, Plot, below, stacked
 from ratchet.serving.api.ui.ranges import Order, ordered, range_links, with_query
-from ratchet.serving.api.ui.rendering import drawn
+from ratchet.serving.api.ui.rendering import drawn, moment
 from ratchet.sessions.cost import NAMELESS, Cost, CostBy
 from ratchet.sessions.listing import SessionOrder
+from ratchet.sessions.moments import StepMoment
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
 _STEPS = 60
 _FAILED = 200
+_COLUMNS, _LEAST_DRAWN = 72, 4  # of a session's chart, and steps that are worth one
+_SERIES, _MOST_DAYS = 4, 92  # models that have a colour of their own, and columns that are days
+_REST = "series-5"
+_TOOLS = 6
+_DAY_S = 86_400.0
+PAUSE_S = 600.0
+"""A pause of a session is drawn as long as this at most: or nothing were left of the hour in which it worked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,10 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         "time": lambda each: each.duration_s,
     }
     rows, order = ordered(request, found.rows, orders, "name" if by == "day" else "cost")
-    days = found.rows if by == "day" else looks.costs(held, "day", within, project).rows
+    days = looks.costs_daily(held, within, project)
+    weekly = len(days) > 1 and (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days > _MOST_DAYS
+    models = _series(days)
+    columns = list(_spent_over_time(days, models, weekly=weekly)) if days else []
     return drawn(
         request,
         "cost.html",
@@ -88,27 +100,41 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         within=within,
         ranges=range_links(request),
         tabs=[(name, with_query(request, by=name)) for name in get_args(CostBy)],
-        chart=stacked(list(_every_day(days)), ["good", "bad"], "US cents", unit=100),
+        chart=stacked(columns, models, "USD", unit=100),
+        models=list(models.items()),
+        stretch="week" if weekly else "day",
     )
 
 
-def _every_day(days: Sequence[Cost]) -> Iterator[Drawn]:
-    """Draw all days from the first to the last, those too on which nothing was used."""
-    by_name = {each.name: each for each in days}
-    if not days:
-        return
-    day, last = (date.fromisoformat(each.name) for each in (days[0], days[-1]))
+def _series(days: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+    """The parts of a chart of money -> the models that they stand for, the dearest first; what is left is one part."""
+    spent: dict[str, float] = {}
+    for models in days.values():
+        for model, usd in models.items():
+            spent[model] = spent.get(model, 0.0) + usd
+    dearest = sorted((model for model in spent if spent[model]), key=lambda model: (-spent[model], model))
+    named = {f"series-{n}": model or "no model named" for n, model in enumerate(dearest[:_SERIES], 1)}
+    return named | ({_REST: "other models"} if dearest[_SERIES:] else {})
+
+
+def _spent_over_time(
+    days: Mapping[str, Mapping[str, float]], series: Mapping[str, str], *, weekly: bool
+) -> Iterator[Drawn]:
+    """Draw cents of all days from the first to the last, those too on which nothing was used, or of their weeks."""
+    part_of = {model: part for part, model in series.items()}
+    step = 7 if weekly else 1
+    day, last = (date.fromisoformat(name) for name in (min(days), max(days)))
+    if weekly:
+        day -= timedelta(days=day.weekday())
     while day <= last:
-        held = by_name.get(day.isoformat())
-        parts = cents(held) if held is not None else {}
-        yield Drawn(label=day.isoformat(), parts=parts, below=f"{day:%d %b}".lstrip("0"))
-        day += timedelta(days=1)
-
-
-def cents(of: Cost) -> dict[str, int]:
-    """Whole cents that were useful, and those that were waste."""
-    wasted = round(100 * (of.wasted_usd or 0.0))
-    return {"good": round(100 * (of.cost_usd or 0.0)) - wasted, "bad": wasted}
+        parts: dict[str, int] = {}
+        for n in range(step):
+            for model, usd in days.get((day + timedelta(days=n)).isoformat(), {}).items():
+                part = part_of.get(model or "no model named", _REST)
+                parts[part] = parts.get(part, 0) + round(100 * usd)
+        label = f"{'week from ' if weekly else ''}{day.isoformat()}"
+        yield Drawn(label=label, parts=parts, below=f"{day:%d %b}".lstrip("0"))
+        day += timedelta(days=step)
 
 
 @router.get("/ui/outcomes/{outcome_id}", dependencies=[READS])
@@ -132,12 +158,39 @@ def session(session_id: str, request: Request, runtime: Operations, at: str = ""
         lines=list(_lines(found)),
         began=began,
         thread=thread,
-        whole=with_query(request, thread="", at=""),
+        everything=with_query(request, thread="", at=""),
         own=with_query(request, thread="-")[: -len("-")],
         threads=[(each, with_query(request, thread=each.name)) for each in found.threads if each.name],
         next=following(request, "after", found.next) if found.next else "",
         failed=_failed(runtime, found.summary.id),
+        spent=(spent := runtime.sessions.costs_in(found.summary.id)),
+        tools=sorted(spent.rows, key=lambda each: (-each.duration_s, -each.calls, each.name))[:_TOOLS],
+        nameless=NAMELESS["tool"],
+        chart=_over_time(runtime.sessions.moments(found.summary), lambda step: with_query(request, thread="", at=step)),
     )
+
+
+def _over_time(moments: Sequence[StepMoment], address_of: Callable[[str], str]) -> Plot | None:
+    """Draw the steps of a session over its time, pauses cut short; a column leads to its first step, to a failed one
+    where it has any. None where they are too few."""
+    if sum(each.count for each in moments) < _LEAST_DRAWN:
+        return None
+    ordered_by_time = sorted(moments, key=lambda each: each.at)
+    places = [0.0, *accumulate(min(b.at - a.at, PAUSE_S) for a, b in pairwise(ordered_by_time))]
+    step_s = max(places[-1] / (_COLUMNS - 1), 1.0)
+    held: list[list[StepMoment]] = [[] for _ in range(int(places[-1] / step_s) + 1)]
+    for place, each in zip(places, ordered_by_time, strict=True):
+        held[int(place / step_s)].append(each)
+    begins: list[float] = []
+    for column in held:
+        begins.append(column[0].at if column else begins[-1] + step_s)
+    days = begins[-1] - begins[0] > _DAY_S
+    columns = []
+    for column, at, tick in zip(held, begins, below(begins, step_s=_DAY_S if days else step_s), strict=True):
+        parts = {ended: sum(each.count for each in column if each.ended == ended) for ended in ("bad", "warn", "ok")}
+        first = next((each.step for each in sorted(column, key=lambda each: each.ended != "bad")), "")
+        columns.append(Drawn(label=moment(at), parts=parts, below=tick, address=address_of(first) if first else ""))
+    return stacked(columns, {"bad": "failed", "warn": "no fault of its own", "ok": "worked"}, "steps")
 
 
 def _lines(found: SessionDetail) -> Iterator[SessionLine]:
