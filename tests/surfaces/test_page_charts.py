@@ -7,6 +7,8 @@ import re
 import pytest
 
 from ratchet.cli.demo import HISTORY
+from ratchet.improving.settings.knob import Range
+from ratchet.improving.settings.versions import StoredSettings
 from ratchet.runtime import Runtime
 from ratchet.sessions import moments
 
@@ -114,3 +116,11 @@ def test_words_that_were_found_are_marked_in_code_and_beside_it() -> None:
     assert marked("call `go test` & test", ["test"]) == (
         "call <code>go <mark>test</mark></code> &amp; <mark>test</mark>"
     )
+
+
+def test_a_trial_that_goes_on_says_in_the_list_how_it_stands(runtime: Runtime, client: TestClient) -> None:
+    StoredSettings(runtime.store, "support", knobs={"max_retries": Range(0, 10, default=0)}).declare()
+    trial = runtime.trials.open("settings:support", {"max_retries": 3}, reason="it retries too little")
+    assert "No run has told yet how it went." in client.get("/ui/trials", headers=HTML).text
+    runtime.trials.stop(trial.id)
+    assert "No run has told yet how it went." not in client.get("/ui/trials", headers=HTML).text

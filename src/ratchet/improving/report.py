@@ -60,11 +60,11 @@ class Report:
         """The shares left untold, now and of the cases here, in a sentence."""
         if not self.withheld_share:
             return "Every new session is told its lessons: `withheld_share` sets how many are left without, to compare."
-        now = f"From now on {100 * self.withheld_share:.0f} % of new cases are left without lessons, by coin"
+        now = f"A coin leaves {100 * self.withheld_share:.0f} % of new cases without lessons, to compare with"
         if self.coins is None:
-            return f"{now}, to compare with."
+            return f"{now}."
         shares = " to ".join(dict.fromkeys(f"{100 * each:.0f} %" for each in self.coins))
-        return f"{now}; of those counted here {shares} were, by the coin of their time."
+        return f"{now}; of the cases counted here it left {shares}."
 
 
 def report(store: Store, *, withheld_share: float) -> Report:

@@ -30,7 +30,7 @@ from ratchet.sessions.session import SessionDetail, SessionStep
 router = asking.router()
 _STEPS = 60
 _FAILED = 200
-_COLUMNS, _LEAST_DRAWN = 72, 4  # of a session's chart, and steps that are worth one
+_COLUMNS, _LEAST_DRAWN, _LEAST_S = 72, 4, 10.0  # of a session's chart, and the steps and seconds that are worth one
 _SERIES, _MOST_DAYS = 4, 92  # models that have a colour of their own, and columns that are days
 _REST = "series-5"
 _TOOLS = 6
@@ -172,11 +172,11 @@ def session(session_id: str, request: Request, runtime: Operations, at: str = ""
 
 def _over_time(moments: Sequence[StepMoment], address_of: Callable[[str], str]) -> Plot | None:
     """Draw the steps of a session over its time, pauses cut short; a column leads to its first step, to a failed one
-    where it has any. None where they are too few."""
-    if sum(each.count for each in moments) < _LEAST_DRAWN:
-        return None
+    where it has any. None where they are too few, or the time is too short to tell anything."""
     ordered_by_time = sorted(moments, key=lambda each: each.at)
     places = [0.0, *accumulate(min(b.at - a.at, PAUSE_S) for a, b in pairwise(ordered_by_time))]
+    if sum(each.count for each in moments) < _LEAST_DRAWN or places[-1] < _LEAST_S:
+        return None
     step_s = max(places[-1] / (_COLUMNS - 1), 1.0)
     held: list[list[StepMoment]] = [[] for _ in range(int(places[-1] / step_s) + 1)]
     for place, each in zip(places, ordered_by_time, strict=True):

@@ -13,6 +13,7 @@ from ratchet.serving.api.ui.asking import Form, Start, back, part
 from ratchet.serving.api.ui.rendering import drawn
 
 router = asking.router()
+_GOING = 10  # trials whose arms are counted for the list; the others say how they ended
 
 
 @router.get("/ui/trials", dependencies=[READS])
@@ -20,7 +21,9 @@ def trials(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All trials, newest first."""
     found = runtime.trials.list()
     rows, following = part(request, found, start)
-    return drawn(request, "trials.html", rows=rows, next=following, total=len(found))
+    going = [each for each in rows if each.state in ("open", "paused")][:_GOING]
+    stands = {each.id: runtime.trials.show(each.id) for each in going}
+    return drawn(request, "trials.html", rows=rows, next=following, total=len(found), stands=stands)
 
 
 @router.get("/ui/trials/{trial_id}", dependencies=[READS])
