@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,26 +10,13 @@ _FORTNIGHT = 14
 _MOST_DAYS = 730  # a chart of more is a line that nobody can read
 
 
-def over_time(
-    points: Sequence[tuple[float, int, float | None]], *, line: str, place: int, shares: bool = False
-) -> dict[str, Any]:
-    """One line over time from (Unix seconds, count, value); `place` says which of the three is drawn."""
-    rows = []
-    for at, count, value in points:
-        when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
-        rows.append([when, count, "-" if value is None else f"{100 * value:.0f} %"] if shares else [when, count])
-    drawn = {"name": line, "y": [point[place] for point in points]}
-    ranged = [0, 1] if shares else None
-    return {"time": True, "x": [point[0] for point in points], "lines": [drawn], "range": ranged, "rows": rows}
-
-
-def every_day(days: Sequence[tuple[float, int]], *, until: float) -> list[tuple[float, int, float | None]]:
+def every_day(days: Sequence[tuple[float, int]], *, until: float) -> list[tuple[float, int]]:
     """Counts of each day until a moment, a fortnight at least: a day without any counts 0, and is no gap to be drawn
     over."""
     counted = {int(at // _DAY_S): count for at, count in days}
     last = max([int(until // _DAY_S), *counted])
     first = max(min([last - _FORTNIGHT + 1, *counted]), last - _MOST_DAYS)
-    return [(day * _DAY_S, counted.get(day, 0), None) for day in range(first, last + 1)]
+    return [(day * _DAY_S, counted.get(day, 0)) for day in range(first, last + 1)]
 
 
 def evidence(curve: Sequence[tuple[int, float, float]], threshold: float) -> dict[str, Any]:
@@ -44,8 +30,6 @@ def evidence(curve: Sequence[tuple[int, float, float]], threshold: float) -> dic
     rows = [[units, f"{toward:.3g}", f"{against:.3g}", f"{threshold:.3g}"] for units, toward, against in kept]
     said = {"below": "runs that count", "beside": "odds, to 1"}
     return {
-        "time": False,
-        "log": True,
         "x": [units for units, _, _ in kept],
         "lines": lines,
         "rows": rows[::-1],

@@ -129,7 +129,7 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
     group = str(group_of(detail.pattern.kind))
     columns = [
         Drawn(label=day(at), parts={group: n}, below=tick)
-        for (at, n, _), tick in zip(days, below([at for at, _, _ in days], step_s=_DAY_S), strict=True)
+        for (at, n), tick in zip(days, below([at for at, _ in days], step_s=_DAY_S), strict=True)
     ]
     return drawn(
         request,
@@ -137,7 +137,7 @@ def pattern(pattern_id: str, request: Request, held: Shared) -> Response:
         detail=detail,
         held=detail.pattern,
         chart=stacked(columns, {group: group}, "failures"),
-        rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count, _ in days],
+        rows=[[time.strftime("%Y-%m-%d 00:00", time.gmtime(at)), count] for at, count in days],
         recent=_recent(runtime, detail.recent),
         events=runtime.timeline.of([detail.pattern.id])[-20:],
         mutes=_MUTES,

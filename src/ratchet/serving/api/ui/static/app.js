@@ -7,13 +7,6 @@
     pattern: "patterns", lesson: "lessons", trial: "trials", episode: "episodes", evolution: "evolve", benchrun: "bench" };
   const WAIT_MS = 400;
   const FEED_MOST = 500;
-  const HOUR_S = 3600;
-  const DAY = "{MM}-{DD}";
-  const MOMENTS = [  // uPlot: from which step on, the label, and what stands below it where year, month or day begins
-    [24 * HOUR_S, DAY, "\n{YYYY}", null, null, null, null, null, 1],
-    [60, "{HH}:{mm}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
-    [1, "{HH}:{mm}:{ss}", "\n" + DAY, null, "\n" + DAY, null, null, null, 1],
-  ];
   const waiting = new Map();
   const charts = new WeakMap();
 
@@ -31,13 +24,13 @@
       width: Math.max(240, box.clientWidth - 16),
       height: 220,
       cursor: { y: false },
-      scales: { x: { time: given.time }, y: given.log ? { distr: 3 } : { range: given.range || null } },
+      scales: { x: { time: false }, y: { distr: 3 } },
       legend: { live: false },
-      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, values: given.time ? MOMENTS : undefined,
+      axes: [{ stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 },
         label: given.below, labelSize: 20, font: FONT, labelFont: FONT },
         { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, size: 60, label: given.beside, labelSize: 20,
-          font: FONT, labelFont: FONT, filter: given.log ? decades : undefined }],
-      series: [{ value: given.time ? "{YYYY}-{MM}-{DD} {HH}:{mm}" : undefined }, ...given.lines.map((line, n) => ({
+          font: FONT, labelFont: FONT, filter: decades }],
+      series: [{}, ...given.lines.map((line, n) => ({
         label: line.name, stroke: strokes[n % 3], width: 2,
         dash: line.dashed ? [6, 4] : undefined, spanGaps: true, points: { show: given.x.length < 3 } }))],
     }, [given.x, ...given.lines.map((line) => line.y)], box);
