@@ -19,11 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from figures import Figure, at_most, publish
-from ratchet.lessons import lookup
+from ratchet.lessons import lookup, origins, paths
 from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.ahead.sighted import sightings, tells_what_ran
 from ratchet.lessons.fence import digest, harmless
-from ratchet.lessons.origins import GROUP
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.store.sqlite import SqliteStore
@@ -78,7 +77,8 @@ def honest(sessions: Path, safe: Callable[[str], bool] | None) -> Figure:
         runtime.learn(files)
         rows = runtime.store.find("lessons").rows
         seen = sightings(runtime.store, rows)
-        unsaid = sum(not tells_what_ran(row, seen) for row in rows if row.get("group") != GROUP)
+        told_at_failures = (origins.GROUP, paths.GROUP)
+        unsaid = sum(not tells_what_ran(row, seen) for row in rows if row.get("group") not in told_at_failures)
         texts = [f"{row.get('when_text') or ''}\n{row['text']}" for row in rows if row.get("text")]
     held = unsaid + sum(harmless(text, LONGEST) == "" for text in texts)
     beside = "agent-memory-guard is not installed"

@@ -9,6 +9,7 @@ import pytest
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.wordings import in_one_wording
+from ratchet.lessons.ahead.sighted import sightings, tells_what_ran
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
@@ -333,6 +334,8 @@ def test_that_there_is_no_such_option_is_told_though_what_worked_checks_less(tmp
         "`golangci-lint run` has no `--out-format`: leave it out; `golangci-lint run --help` lists what there is."
     )
     assert not lesson.example
+    rows = store.find("lessons").rows
+    assert [tells_what_ran(row, sightings(store, rows)) for row in rows] == [True], "it is told at a start"
     store.close()
 
 

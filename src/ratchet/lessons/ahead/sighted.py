@@ -77,15 +77,23 @@ def _goes_on(one: str, other: str) -> bool:
 
 
 def tells_what_ran(lesson: Row, seen: Sightings) -> bool:
-    """Tell whether a lesson that claims to be mined says what steps that ran taught; people vouch for others."""
+    """Tell whether a lesson that claims to be mined says what steps that ran taught, with its remedy or without; people
+    vouch for others."""
     if not is_mined(lesson):
         return True
     own = _own(lesson, seen)
-    return (
-        _ended_so(lesson, own)
-        if lesson.get("rule") == "edit"
-        else any(row.get("text") == lesson.get("text") for row in own)
-    )
+    if lesson.get("rule") == "edit":
+        return _ended_so(lesson, own)
+    taught = [str(row.get("text")) for row in own]
+    return lesson.get("text") in (*taught, *map(without_remedy, taught))
+
+
+def without_remedy(text: str) -> str:
+    """Say of an advice about something that a command does not take only that: its remedy is not vouched for."""
+    fact, _, remedy = text.partition("`: ")
+    if not remedy or fact[:1] != "`":
+        return text
+    return f"{fact}`: leave it out; `{fact.split('`')[1]} --help` lists what there is."
 
 
 def is_mined(lesson: Row) -> bool:

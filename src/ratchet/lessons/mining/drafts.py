@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import masked
+from ratchet.lessons.ahead.sighted import without_remedy
 from ratchet.lessons.mining.advice import held_back
 from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
 from ratchet.lessons.mining.grounds import Grounds, grounds_of
@@ -149,8 +150,7 @@ def _plain(form: str, seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep
 
 
 def _without_command(each: Resolution) -> Resolution:
-    fact = each.text.partition("`: ")[0]
-    text = f"{fact}`: leave it out; `{fact.split('`')[1]} --help` lists what there is."
+    text = without_remedy(each.text)
     return replace(each, text=text, do=text)
 
 
