@@ -85,7 +85,7 @@ def planned(command: Command, program: str) -> Plan:
     overlaid = {f"{PLACE}/{path}": outside for path, outside in view.overlaid.items()}
     if found.venv is not None:
         overlaid[f"{PLACE}/{found.venv.name}"] = found.venv
-    python = interpreter.of(folder, overlaid, command.readable)
+    python = interpreter.of(folder, overlaid, command)
     temporary_mb = max(1, min(limits.disk_mb // 2, limits.memory_mb // 4))
     # Its own empty folders first: an interpreter, a readable path or the files themselves may lie below one of them.
     steps: list[Step] = [*_system(command.net), ["proc", "/proc"], ["dev", "/dev"]]

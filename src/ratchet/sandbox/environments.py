@@ -28,9 +28,10 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32", "/nix/
 _MACHINE = ("/proc", "/sys", "/dev")
 _MOST_LINKS = 40  # as the kernel
 _MOST_SETTINGS_BYTES = 65_536
-_PROGRAM = re.compile(r"python[0-9.]*[dt]*")
+PROGRAM = re.compile(r"python[0-9.]*[dt]*")
 _LIBRARY = re.compile(r"python3\.[0-9]+t?")
 _SHARED = re.compile(r"[\w.+-]+\.(?:so|dylib)[\d.]*")
+_OWN = (SETTINGS, "bin", "lib", "lib64", "include", "share")  # of an environment
 _DATA = ("share/zoneinfo", "share/terminfo")  # conda's own; elsewhere the system's are used
 
 
@@ -134,12 +135,37 @@ class UntrustedError(Exception):
     """Why an environment is not used."""
 
 
+def judge_program(program: str, writable: Iterable[Path]) -> Shown | None:
+    """The files of the Python that somebody names by its path, with those of its environment; None for what is no
+    Python, or not to be trusted (see `judge`)."""
+    outside = tuple(os.path.realpath(each) for each in writable)
+    prefix = os.path.dirname(os.path.dirname(program))
+    real = os.path.realpath(prefix)
+    if any(_inside(real, each) for each in outside):
+        return None
+    try:
+        if not os.path.lexists(os.path.join(prefix, SETTINGS)):
+            return _standing(program, [os.path.dirname(program)], outside)
+        _check_place(real)
+        shown = _shown(Path(prefix), outside)
+    except (UntrustedError, OSError, Refused):
+        return None
+    own = {os.path.join(each, name) for each in (prefix, real) for name in _OWN}
+    return Shown(shown.paths | frozenset(filter(os.path.exists, own)), shown.links)
+
+
 def _shown(venv: Path, writable: tuple[str, ...]) -> Shown:
     place = os.path.realpath(venv)
-    program, names = walked(os.path.join(place, "bin", "python"))
-    bins = [_home_of(venv)]
-    if not _inside(program, place):  # else it is a copy, which stands on what the settings name
-        bins.append(os.path.dirname(program))
+    return _standing(os.path.join(place, "bin", "python"), [_home_of(venv)], writable, place)
+
+
+def _standing(asked: str, bins: list[str], writable: tuple[str, ...], place: str = "") -> Shown:
+    """The files of the Python to which a program leads, and of those whose programs lie in `bins`, but for what lies in
+    an environment's `place`. Raises UntrustedError, OSError."""
+    program, names = walked(asked)
+    copied = bool(place) and _inside(program, place)  # it stands on what the settings name
+    if not copied:
+        bins = [*bins, os.path.dirname(program)]
     paths: set[str] = set()
     links: dict[str, str] = {}
     for each in bins:
@@ -148,10 +174,10 @@ def _shown(venv: Path, writable: tuple[str, ...]) -> Shown:
         for name, path in _parts(prefix):
             paths.add(path)
             links.update({os.path.join(above, name): path for above in (prefix, spelled)})
-    if not _inside(program, place) and program not in paths:
+    if not copied and program not in paths:
         raise UntrustedError(f"its python leads to {program}, which is no Python")
     links.update(dict.fromkeys(names, program))
-    there = (*map(os.path.realpath, SYSTEM), *SYSTEM, *_MACHINE, *writable, place)
+    there = (*map(os.path.realpath, SYSTEM), *SYSTEM, *_MACHINE, *writable, *filter(None, (place,)))
     named = {path for path in paths if not any(_inside(path, each) for each in there)}
     there += tuple(filter(os.path.isdir, named))
     return Shown(
@@ -198,14 +224,19 @@ def _checked(folder: str, writable: Iterable[str]) -> str:
         return prefix
     if any(_inside(prefix, each) or any(_inside(each, library) for library in libraries) for each in writable):
         raise UntrustedError(f"{prefix} lies where commands in the sandbox write")
+    _check_place(prefix)
+    if any(os.lstat(each).st_uid not in (0, os.getuid()) for each in (prefix, *libraries)):
+        raise UntrustedError(f"{prefix} belongs to another user")
+    return prefix
+
+
+def _check_place(prefix: str) -> None:
+    """Raise UntrustedError for a folder that is no place for a Python: one that holds a home, or lies among secrets."""
     if any(_inside(home, prefix) for home in homes()):
         raise UntrustedError(f"{prefix} holds a home with all its secrets")
     above = [prefix, *map(str, Path(prefix).parents)]
     if any(os.path.basename(each) in SECRET_FOLDERS or is_home(each) for each in above):
         raise UntrustedError(f"{prefix} lies among secrets")
-    if any(os.lstat(each).st_uid not in (0, os.getuid()) for each in (prefix, *libraries)):
-        raise UntrustedError(f"{prefix} belongs to another user")
-    return prefix
 
 
 def _libraries(prefix: str) -> Iterator[str]:
@@ -227,7 +258,7 @@ def _parts(prefix: str) -> Iterator[tuple[str, str]]:
         headers = os.path.join(prefix, "include", os.path.basename(library))
         if os.path.isdir(headers) and os.path.realpath(headers) == headers:
             yield os.path.relpath(headers, prefix), headers
-    for within, fitting in (("bin", _PROGRAM), *shared):
+    for within, fitting in (("bin", PROGRAM), *shared):
         folder = os.path.join(prefix, within)
         for name in _named(folder, fitting):
             real = os.path.realpath(os.path.join(folder, name))

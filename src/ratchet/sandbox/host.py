@@ -87,7 +87,7 @@ def python_for(command: Command, folder: Path) -> tuple[Interpreter, Environment
     """The interpreter of a command that sees the host's paths, and the virtual environments of its folder."""
     found = environments(folder)
     overlaid = {str(venv): venv for venv in (found.venv, *command.view.overlaid.values()) if venv is not None}
-    return interpreter.of(folder, overlaid, command.readable), found
+    return interpreter.of(folder, overlaid, command), found
 
 
 def plan_on_host(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import site
+import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
-from ratchet.sandbox.environments import SETTINGS, Shown, homes, judge, walked
+from ratchet.sandbox.command import Command
+from ratchet.sandbox.environments import PROGRAM, SETTINGS, Shown, homes, judge, judge_program, walked
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ANSWERS = tuple(
@@ -31,14 +36,17 @@ class Interpreter:
     environ: tuple[tuple[str, str], ...]
 
 
-def of(folder: Path, overlaid: Mapping[str, Path], readable: Iterable[Path]) -> Interpreter:
-    """The interpreter of a command: that of the first virtual environment among what is `overlaid` (where it is shown
-    -> where it lies) that can be trusted, else Ratchet's own. `folder` is the one that the command writes to. What the
-    environments among `readable` stand on is shown, too: they would not run without."""
+def of(folder: Path, overlaid: Mapping[str, Path], command: Command) -> Interpreter:
+    """The interpreter of a command: the one that it names by its path; else that of the first virtual environment among
+    what is `overlaid` (where it is shown -> where it lies); else the one of the person's shell (`usual`). None is used
+    that cannot be trusted. `folder` is the one that the command writes to. What the environments among its `readable`
+    stand on is shown, too: they would not run without."""
+    named = _installed(command.argv[0], folder) if os.path.isabs(command.argv[0]) else None
     found = ((at, _stands_on(venv, folder)) for at, venv in overlaid.items())
     at, shown = next(((at, shown) for at, shown in found if shown is not None), ("", None))
-    made = Interpreter(f"{at}/bin", *_sorted(shown), (("VIRTUAL_ENV", at),)) if shown is not None else own()
-    for each in readable:
+    theirs = Interpreter(f"{at}/bin", *_sorted(shown), (("VIRTUAL_ENV", at),)) if shown is not None else None
+    made = named or theirs or usual(folder)
+    for each in command.readable:
         paths, links = _sorted(_stands_on(each, folder))
         made = replace(made, paths=(*made.paths, *paths), links=(*made.links, *links))
     return replace(made, paths=tuple(dict.fromkeys(made.paths)), links=tuple(dict(made.links).items()))
@@ -53,6 +61,65 @@ def _stands_on(venv: Path, folder: Path) -> Shown | None:
         return None
     judged = judge(venv, (venv.parent, folder))
     return judged if isinstance(judged, Shown) else None
+
+
+def usual(folder: Path) -> Interpreter:
+    """The interpreter of a check for which the project brings none: that of the environment that is active, else
+    Ratchet's own; but where that one has no pytest, as a tool's own has none, the first on the PATH that has it."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
+        made = _installed(os.path.join(active, "bin", "python"), folder)
+        if made is not None:
+            return made
+    if importlib.util.find_spec(_RUNNER) is None:
+        for program in _on_path(os.environ.get("PATH", "")):
+            made = _installed(program, folder)
+            if made is not None and _holds_runner(os.path.dirname(made.bin)):
+                return made
+    return own()
+
+
+@cache
+def _on_path(path: str) -> tuple[str, ...]:
+    """The Pythons of a PATH. One that a version manager answers for (pyenv, mise, asdf) is a script, which is asked,
+    away from every project, for the program behind it."""
+    found = []
+    for place in filter(os.path.isabs, path.split(os.pathsep)):
+        program = next(filter(os.path.isfile, (os.path.join(place, name) for name in ("python", "python3"))), "")
+        if program and _is_script(program):
+            with suppress(OSError, subprocess.SubprocessError, UnicodeDecodeError):
+                command = [program, "-I", "-S", "-c", "import sys; print(sys.executable)"]
+                ran = subprocess.run(command, cwd="/", capture_output=True, timeout=_ASKED_S, check=True)  # noqa: S603
+                program = ran.stdout.decode().strip()
+        found.append(program)
+    return tuple(filter(os.path.isabs, found))
+
+
+def _is_script(program: str) -> bool:
+    with open(program, "rb") as file:
+        return file.read(2) == b"#!"
+
+
+_ASKED_S = 10
+_RUNNER = "pytest"
+
+
+def _holds_runner(prefix: str) -> bool:
+    folders = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "lib/python3/dist-packages")
+    return any(True for each in folders for _ in Path(prefix).glob(f"{each}/{_RUNNER}"))
+
+
+def _installed(program: str, folder: Path) -> Interpreter | None:
+    """The Python of this path, where it is one and can be trusted."""
+    if not os.path.isfile(program) or not PROGRAM.fullmatch(os.path.basename(program)):
+        return None
+    shown = judge_program(program, (folder,))
+    if shown is None:
+        return None
+    place = os.path.dirname(program)
+    venv = os.path.dirname(place)
+    environ = (("VIRTUAL_ENV", venv),) if os.path.lexists(os.path.join(venv, SETTINGS)) else ()
+    return Interpreter(place, *_sorted(shown), environ)
 
 
 def own() -> Interpreter:

@@ -271,10 +271,62 @@ def test_what_a_home_of_ratchets_holds_is_no_installation() -> None:
 def test_an_environment_that_is_shown_by_name_brings_its_python_along() -> None:
     with host() as found:
         tool = venv(found.root / "tools", found.true[1] / "bin" / "python3", found.true[1] / "bin")
-        made = interpreter.of(found.project, {}, (tool,))
+        made = interpreter.of(found.project, {}, asked(found, readable=(tool,)))
         assert {str(found.true[1] / part) for part in PARTS} <= set(made.paths)
         strange = venv(found.root / "strange", found.root / "etc" / "shadow", found.root / "etc")
-        assert interpreter.of(found.project, {}, (strange,)) == interpreter.own()
+        assert interpreter.of(found.project, {}, asked(found, readable=(strange,))) == interpreter.own()
+
+
+def asked(found: Host, program: str = "true", readable: tuple[Path, ...] = ()) -> Command:
+    return Command(argv=(program,), view=View(folder=found.project), readable=readable)
+
+
+def test_a_python_that_a_check_names_is_the_one_that_runs_it() -> None:
+    with host() as found:
+        named = found.true[1] / "bin" / "python3"
+        made = interpreter.of(found.project, {}, asked(found, str(named)))
+        assert made.bin == str(named.parent)
+        assert set(made.paths) == {str(found.true[1] / part) for part in PARTS}
+        tool = venv(found.root / "tools", named, named.parent)
+        made = interpreter.of(found.project, {}, asked(found, str(tool / "bin" / "python")))
+        assert made.bin == str(tool / "bin")
+        assert made.environ == (("VIRTUAL_ENV", str(tool)),)
+        assert {str(tool / "bin"), str(tool / "pyvenv.cfg"), str(found.true[1] / "lib" / "python3.11")} <= set(
+            made.paths
+        )
+        assert str(tool) not in made.paths
+
+
+def test_a_python_that_is_none_or_lies_where_runs_write_is_not_shown_whoever_names_it() -> None:
+    with host() as found:
+        planted = installation(found.project / "planted")
+        among = venv(found.home / ".ssh", found.true[1] / "bin" / "python3", found.true[1] / "bin", name="kept")
+        for program in (
+            planted / "bin" / "python3",
+            venv(found.project, found.true[1] / "bin" / "python3", found.true[1] / "bin") / "bin" / "python",
+            among / "bin" / "python",
+            found.true[1] / "bin" / "deploy",
+            found.root / "etc" / "shadow",
+        ):
+            assert interpreter.of(found.project, {}, asked(found, str(program))) == interpreter.own(), program
+
+
+def test_without_pytest_of_its_own_a_check_runs_under_the_python_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    with host() as found:
+        bare, held = (prefix / "bin" for prefix in found.true)
+        (held.parent / "lib" / "python3.11" / "site-packages" / "pytest").mkdir(parents=True)
+        manager = found.root / "shims"
+        manager.mkdir()
+        (manager / "python").write_text(f"#!/bin/sh\n[ $PWD = / ] && echo {held}/python3\n")
+        (manager / "python").chmod(0o755)
+        for path in (f"{bare}:{held}", f"planted:{manager}"):
+            monkeypatch.setenv("PATH", f"{path}:/usr/bin:/bin")
+            assert interpreter.usual(found.project) == interpreter.own(), "it has one"
+            with monkeypatch.context() as patched:
+                patched.setattr("importlib.util.find_spec", lambda name: None)
+                assert interpreter.usual(found.project).bin == str(held)
+        monkeypatch.setenv("VIRTUAL_ENV", str(venv(found.root / "active", bare / "python3", bare)))
+        assert interpreter.usual(found.project).bin == str(found.root / "active" / ".venv" / "bin"), "it is active"
 
 
 def test_an_environment_that_another_run_took_away_meanwhile_is_not_shown(tmp_path: Path) -> None:

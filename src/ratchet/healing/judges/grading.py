@@ -18,6 +18,7 @@ from ratchet.healing.judges.verdicts import text_of
 from ratchet.healing.testruns import SuiteRun, counted_arguments
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, FileChange, Limits, Ran, View
+from ratchet.sandbox.environments import judge_program
 from ratchet.sandbox.workspace import START
 
 INSIDE = Path(__file__).parent / "inside"
@@ -63,7 +64,7 @@ class Grader:
             "quarantined": list(self.task.quarantined),
         }
         command = Command(
-            argv=("python", "-B", str(INSIDE / "grade.py")),
+            argv=(self._python(view), "-B", str(INSIDE / "grade.py")),
             view=_guarded(view, trusted) if self.sandbox.overlays else view,
             limits=self.limits,
             readable=(INSIDE,),
@@ -72,6 +73,12 @@ class Grader:
         )
         ran = self.sandbox.run(command, cancelled=self.cancelled)
         return ran, _read(ran, token)
+
+    def _python(self, view: View) -> str:
+        """The interpreter that the check names, where it is another than the project's and can be trusted."""
+        named = self.run.python
+        writable = (view.folder, *filter(None, (view.known_as,)))
+        return named if named.startswith("/") and judge_program(named, writable) is not None else "python"
 
     def both(self, view: View) -> Graded | None:
         """Grade files in both ways."""

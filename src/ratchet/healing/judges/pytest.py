@@ -105,7 +105,7 @@ class _Judged:
             reason = "pytest ended before it had told what became of the tests"
             return self._failed(text_of(self.ran), reason)
         if graded.missing:
-            return self._failed(graded.output, "No module named 'pytest' in the project's Python: install it there")
+            return self._failed(graded.output, "No module named 'pytest' in the Python that runs the check")
         if graded.shadows:
             return _refused(f"it would stand in for the installed module {graded.shadows[0]}")
         if self.against:
