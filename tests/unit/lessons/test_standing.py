@@ -118,13 +118,13 @@ def test_what_several_sessions_mended_stands_first_then_habits_then_what_one_sho
 def test_a_habit_of_the_project_is_told_everywhere_and_first_nowhere(store: Store, tmp_path: Path) -> None:
     found = learn(store, *[silenced(at) + wrapped() + unpiped() for at in range(3)])
     told = [each.text.partition(" (")[0] for each in found if each.state == "active"]
-    assert [each[:12] for each in told] == ["Write a comm", "Use `fmt.Err", "This project"]
+    assert [each[:12] for each in told] == ["Write a comm", "Use `fmt.Err", "Mend it, unl"]
     assert [each.is_habit for each in found if each.state == "active"] == [False, False, True]
     assert found[-1].proof == "a habit here, in all 3 sessions"
     synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
     notes = (tmp_path / "AGENTS.md").read_text()
     assert (synced.lessons, synced.left_out) == (3, {})
-    assert notes.index("Write a command") < notes.index("fmt.Errorf") < notes.index("This project silences it")
+    assert notes.index("Write a command") < notes.index("fmt.Errorf") < notes.index("this project silences it")
     start = [str(each["text"])[:12] for each in lookup.top(str(tmp_path), SHOP)]
     assert start == [each[:12] for each in told]
     error = f"cart.go:9:2: {RETURNS_NIL} (nilerr)\ncart.go:12:2: {UNWRAPPED} (wrapcheck)"

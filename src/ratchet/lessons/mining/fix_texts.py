@@ -94,6 +94,8 @@ def text_of(
             told_in = f"in {_number(len(every), 'session')}, in {len(met)} of them after this finding"
         counts = f"({len(having)} of {_number(len(ended), 'fix')}, {told_in})"
         do = _instruction(forms, best if not at else _shortest(forms, ended))
+        if suppresses(forms) and not at:
+            do = f"Mend it, unless it is meant so: then {do}"
         other = "More often" if len(having) > first else "Else"
         if suppresses(forms):  # not the opposite advice, but the way of an exception: its reason stands beside it
             other = "Where it is meant so," + (" as more often here," if len(having) > first else "")
@@ -137,7 +139,7 @@ def _instruction(forms: frozenset[str], shown: Seen | None) -> str:
         if form in forms:
             return said
     if suppresses(forms):
-        return f"This project silences it, with the reason beside it: {_marks(forms)}"
+        return f"this project silences it, with the reason beside it: {_marks(forms)}"
     if silences(forms):
         return f"Add {named(forms)}"
     if all(form.startswith("import ") for form in forms):
