@@ -40,7 +40,7 @@ LEAN = {
     "failures.programs",
     "failures.redaction",
     "failures.redaction.commands",
-    "failures.redaction.drawn",
+    "failures.redaction.values",
     "failures.redaction.forms",
     "failures.redaction.keys",
     "failures.redaction.lines",

@@ -10,6 +10,7 @@ Lean: a hook process imports this, and only for a text that holds one of these c
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
+from ratchet.failures.redaction.values import is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def _option(before: str, bare: str = r"(?:[^\s\"'\\]|\\(?![\"'nrt\\]))+") -> str
 
 _SET, _MAYBE = r"[\s=]{1,4}", r"[\s=]{0,4}"
 _OWNER = (
-    rf"(?:\s-[uaE]|\s--?(?:user|proxy-user|auth|cert|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}(?!\[)[^\s:\"'\\]{{1,100}}+:"
+    rf"(?:\s-[uaE]|\s--?(?:user|proxy-user|auth|cert|(?:src-|dest-)?creds)){_MAYBE}{_QUOTE}"
+    r"(?:\[redacted:[\w-]{1,20}\]|(?!\[)[^\s:\"'\\]{1,100}+):"
 )
 # A command that is told a user is told the password by -p or -P; what begins with digits there is a port.
 _BESIDE_USER = _option(
@@ -179,7 +181,12 @@ def _hide_behind(line: str, command: str, option: str) -> str:
     if first < 0:
         return line
     stop = last + _REACH
-    return line[:first] + compiled(option).sub(rf"\1\2{_HIDDEN}", line[first:stop]) + line[stop:]
+    return line[:first] + compiled(option).sub(_hidden_value, line[first:stop]) + line[stop:]
+
+
+def _hidden_value(found: re.Match[str]) -> str:
+    before = found[1] + (found[2] or "")
+    return found[0] if is_placeholder(found[0][len(before) :]) else before + _HIDDEN
 
 
 def _hide_beside_user(line: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from itertools import islice
 
 from ratchet.failures.expressions import compiled
-from ratchet.failures.redaction.named import is_placeholder, kind_under
+from ratchet.failures.redaction.named import kind_under
+from ratchet.failures.redaction.values import is_placeholder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import named
-from ratchet.failures.redaction.drawn import is_drawn
 from ratchet.failures.redaction.literals import Literals
 from ratchet.failures.redaction.providers import hide_provided
+from ratchet.failures.redaction.values import is_drawn, is_placeholder, looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def hide_url_credentials(text: str) -> str:
 
 
 def _hidden_in_path(match: re.Match[str]) -> str:
-    is_secret = named.looks_random(match[2], _TOKEN) and "/commit/" not in match[1]
+    is_secret = looks_random(match[2], _TOKEN) and "/commit/" not in match[1]
     return f"{match[1]}[redacted:secret]" if is_secret else match[0]
 
 
@@ -114,18 +114,18 @@ def _without_password(rest: str) -> str:
         run = compiled(r"[^\s\"'<>@]{0,400}@").match(rest)
         at = run.end() - 1 if run is not None else -1
     user, colon, password = rest[: max(at, 0)].partition(":")
-    if user.lower() in ("user", "username") and password.lower() in ("pass", "password"):
+    if user.lower() in ("user", "username") and password.lower() == "pass":
         return rest  # as documentation has it
-    if at <= 0 or not _NOT_A_USER.isdisjoint(user) or password.startswith("[redacted"):
+    if at <= 0 or not _NOT_A_USER.isdisjoint(user) or (password and is_placeholder(password)):
         return rest
-    if len(user) >= _TOKEN and named.looks_random(user, _TOKEN):
+    if len(user) >= _TOKEN and looks_random(user, _TOKEN):
         user = "[redacted:secret]"
     return f"{user}{':[redacted:password]' if password else colon}{rest[at:]}"
 
 
 # Behind a slash it is a part of an address where it has all its parts, else a part of some base64.
 _JWT = (
-    r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt]))eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]++)*(?:[+/][A-Za-z0-9+/_-]*+)?=*"
+    r"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt]))(?<!base64,)eyJ[A-Za-z0-9_-]{8,}+(?:\.{1,2}[A-Za-z0-9_-]++)*(?:[+/][A-Za-z0-9+/_-]*+)?=*"
     r"|(?<=/)eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+"
 )
 
@@ -164,17 +164,17 @@ def _hidden_header(match: re.Match[str]) -> str:
     if compiled(r"(?i)(?:bearer|basic|token|apikey)\b").match(scheme):
         is_secret = not value.isalpha() or len(value) >= _TOKEN
     else:
-        is_secret = named.looks_random(value, 8 if scheme else 16)
-    return f"{header}{scheme}[redacted:authorization]" if is_secret else match[0]
+        is_secret = looks_random(value, 8 if scheme else 16)
+    return f"{header}{scheme}[redacted:authorization]" if is_secret and not is_placeholder(value) else match[0]
 
 
 def _hidden_scheme(match: re.Match[str]) -> str:
     scheme, gap, value = match.groups()
     if scheme.lower() == "bearer":
-        is_secret = value.count(".") == 2 or named.looks_random(value, 8)
+        is_secret = value.count(".") == 2 or looks_random(value, 8)
     else:
-        is_secret = named.looks_random(value, 16) or (scheme.lower() == "basic" and _is_user_password(value))
-    return f"{scheme}{gap}[redacted:authorization]" if is_secret else match[0]
+        is_secret = looks_random(value, 16) or (scheme.lower() == "basic" and _is_user_password(value))
+    return f"{scheme}{gap}[redacted:authorization]" if is_secret and not is_placeholder(value) else match[0]
 
 
 def _is_user_password(value: str) -> bool:
@@ -199,12 +199,27 @@ _COOKIE_VALUE = r"((?<=\w)\\{0,7}[\"']\s{0,4}:\s{0,4}\\{0,7}[\"']|(?<=\w)=\\{0,7
 
 
 def _hide_cookies(text: str) -> str:
-    text = compiled(_COOKIE).sub(r"\1[redacted:cookie]", text)
+    text = compiled(_COOKIE).sub(lambda found: found[1] + _without_cookies(found[2]), text)
     return compiled(_COOKIE_NEAR).sub(lambda near: compiled(_COOKIE_VALUE).sub(_hidden_cookie, near[0]), text)
 
 
+def _without_cookies(said: str) -> str:
+    """Nothing of cookies, but where each is a word or two: a language, a theme, a consent."""
+    pairs = [pair.strip().partition("=") for pair in said.split(";")]
+    is_plain = all(
+        name.lower() in _ATTRIBUTES
+        or (compiled(_WORDS_ONLY).fullmatch(value) and not named.is_secret_value(name, value))
+        for name, _, value in pairs
+    )
+    return said if is_plain else "[redacted:cookie]"
+
+
+_ATTRIBUTES = ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "partitioned", "priority", "")
+_WORDS_ONLY = r"(?:[A-Za-z]{1,12}[._/-]?){0,3}"
+
+
 def _hidden_cookie(match: re.Match[str]) -> str:
-    return f"{match[1]}[redacted:cookie]" if named.looks_random(match[2], 20) else match[0]
+    return f"{match[1]}[redacted:cookie]" if looks_random(match[2], 20) else match[0]
 
 
 # What passwords are kept as: crypt(5), Apache's, Argon2, Django's.
@@ -273,7 +288,7 @@ _WRAPPED = (
     r"|\bsnmp-server\s{1,4}community\s{1,4}|\bpassword\s{1,4}[057]\s{1,4}(?=[0-9a-f$])"
     r"|\bmachine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}"
     r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:|::add-mask::)"
-    r"(?!\[redacted|\*{3})[^'\"\\\s%&<>]{3,}+"
+    r"(?!\[redacted|\*{3})(?:(?<=['\"])[^'\"\\\r\n]{3,}+|(?<!['\"])[^'\"\\\s%&<>]{3,}+)"
 )
 
 
@@ -325,14 +340,17 @@ def _hide_beside_user(text: str) -> str:
 
 _EMAIL = r"(?<![\w.+-])([\w.+-]++)(?:@|%40)((?:[\w-]+\.)+([^\W\d_]{2,24}))(?![\w])"
 # Endings of files, which a reference like `icon@2x.png` or `pkg@next.js` has.
+_AUTHORITY = r"://[^\s/\"'<>?]*$"
 _NOT_A_DOMAIN = frozenset(
     ("png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "ts", "tsx", "jsx", "css", "json", "yml", "yaml")
 )
 
 
 def _hidden_email(match: re.Match[str]) -> str:
-    # `git@github.com:` is an address of a repository; `icon@2x.png` is a file.
-    if match[1] == "git" or match[3].lower() in _NOT_A_DOMAIN:
+    # `git@github.com:` is an address of a repository; `icon@2x.png` is a file; `https://bob@host/` is no mailbox.
+    before = match.string[max(0, match.start() - 100) : match.start()]
+    is_user = compiled(_AUTHORITY).search(before) is not None and "%40" not in match[0]
+    if is_user or match[1] == "git" or match[3].lower() in _NOT_A_DOMAIN:
         return match[0]
     return "[redacted:email]"
 
@@ -443,7 +461,8 @@ _COMMANDS = {
 }
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
-SPOKEN = ("login", "log in", "identify", "encrypt", "recovery", "backup code")
+CODES = ("recovery", "backup code", "scratch code")
+SPOKEN = ("login", "log in", "identify", "encrypt", *CODES)
 """What speaks of a credential and is no name of one."""
 _NAMED = (*named.NEEDLES, *named.ASSIGNED, *named.FOREIGN)
 LITERALS = Literals((*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *_NAMED, *SPOKEN))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.forms import COLUMN
-from ratchet.failures.redaction.named import PLAIN, is_placeholder, is_secret_value, looks_random
+from ratchet.failures.redaction.named import is_secret_value
+from ratchet.failures.redaction.values import PLAIN, is_placeholder, looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +176,28 @@ def _hidden_phrase(match: re.Match[str]) -> str:
     if compiled(_BEGINS_LINE).search(before) is None:
         return match[0]
     return match[0].removesuffix(match[1]) + "[redacted:password]"
+
+
+# --- codes -----------------------------------------------------------------------------------------------------------
+_CODES = r"(?i)(?:recovery|backup|scratch)[ _-]codes?[^\n:0-9]{0,60}[:\n]"
+_CODE = r"(?<![\w.-])[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{4,12}){0,3}(?![\w.-])"
+_CODES_LINE = rf"[\s\[\"'>*•-]*(?:\d{{1,2}}[.)][ \t]+)?(?:{_CODE}[\"',;\s\]]*)*"
+_MOST_LINES = 20
+
+
+def hide_codes(text: str) -> str:
+    """The text without the codes that follow the words `recovery codes`: groups of one length, a digit among them."""
+    for heading in reversed([*compiled(_CODES).finditer(text)]):
+        end = heading.end()
+        for line in text[end:].split("\n", _MOST_LINES)[:_MOST_LINES]:
+            if compiled(_CODES_LINE).fullmatch(line) is None:
+                break
+            end += len(line) + 1
+        said = text[heading.end() : end]
+        codes = compiled(_CODE).findall(said)
+        if len(codes) > 1 and len({len(code) for code in codes}) == 1 and any(map(str.isdigit, "".join(codes))):
+            text = text[: heading.end()] + compiled(_CODE).sub("[redacted:password]", said) + text[end:]
+    return text
 
 
 # --- YAML ------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ Lean: a hook process imports this, and only for a text that speaks of a credenti
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
-from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
 from ratchet.failures.redaction.literals import LONGEST, MOST
 from ratchet.failures.redaction.named import FOREIGN
+from ratchet.failures.redaction.values import is_announced, is_drawn, is_unlikely
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,21 +35,6 @@ _HEADED = 300  # characters above a value alone within which the words stand tha
 _WORD = r"[^\s\x1b\"'`<>(){}\[\],;|\\→]{6,}"
 _PART = r"[^:=/]{6,}(?:={1,2}$)?"
 _BASE64 = r"[A-Za-z0-9+/_-]{20,}={0,2}"
-_SHORTEST, _LONGEST_VALUE = 6, 2000
-_SHORTEST_WORD = 8  # characters of a value that is a word with one number in it
-_SHORTEST_JOINED = 20  # characters of a value with `_`, below which it is a name
-_LEAST_ODD = 0.3  # of its pairs
-_LEAST_ODD_LONE = 0.4
-_SIGNS = frozenset("!@#^&?$")
-_MIXED = r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9].{0,60}[!@#^&?$].*"  # of all four kinds
-# A version, a date, a quantity, a word with its number, a file, a variable, an id with what it is the id of, a number
-# of something, a hash, ranges of characters, codes of places, a name about a credential.
-_FACT = (
-    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|[a-z]{2,5}-[a-zA-Z0-9]{8,}$"
-    r"|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+(?:-[A-Z\d]+)*$|[A-Za-z]+\d{2,}$|[0-9a-fA-F.-]+$|(?:sha|md)\d"
-    r"|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
-    r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
-)
 _IS_PATH = r"[./~\\]|.*(?:/.*/|//|\.\w{1,5}(?:$|:))"
 _dull: set[str] = set()  # words without a candidate, whatever stands beside them
 
@@ -105,23 +90,6 @@ def _candidates(word: str) -> list[tuple[int, int]]:
     return [found.span() for found in compiled(_PART).finditer(word) if is_unlikely(found[0])]
 
 
-def is_unlikely(value: str) -> bool:
-    """Tell whether nobody would name anything so: letters among digits or signs."""
-    value = value.rstrip(".,!?*_-=") + "!" * value.endswith("!")
-    if not _SHORTEST <= len(value) <= _LONGEST_VALUE:
-        return False
-    if compiled(_FACT).match(value):
-        return False
-    if len(value) >= _SHORTEST_WORD and compiled(_MIXED).fullmatch(value) and "_" not in value:
-        return True
-    if "_" in value and (len(value) < _SHORTEST_JOINED or value.islower() or value.isupper()):
-        return False
-    signs = len(_SIGNS.intersection(value))
-    if len(value) < _SHORTEST_WORD and not signs and len(compiled(r"[0-9]+").findall(value)) == 1:
-        return False
-    return odd_pairs(value) + 2 * signs >= _LEAST_ODD * (len(value) - 1)
-
-
 def _without(match: re.Match[str]) -> str:
     word = match[0]
     if word in _dull or match.string.startswith("(", match.end()) or not (places := _candidates(word)):
@@ -137,7 +105,7 @@ def _kind(text: str, start: int, end: int) -> str:
     first = max(0, start - _BEFORE)
     above = text.rfind("\n", first, start) + 1
     line = above or first
-    if compiled(_IS_FACT).search(text[line:start]):
+    if is_announced(text[line:start]):
         return ""
     rest = text[end : end + _BEHIND].partition("\n")[0]
     around = f"{text[line:start]}\n{rest}".lower()
@@ -156,18 +124,12 @@ def _heading(above: str) -> str:
 # --- alone -----------------------------------------------------------------------------------------------------------
 _LEAST_LONE, _LONGEST_LONE = 28, 128  # below are ids of 128 bits, beyond is data
 _LEAST_OF_ONE_CASE = 32
+_LEAST_ODD_LONE = 0.4  # of its pairs
 _RUN = (
-    r"(?<![A-Za-z0-9_.~/+@%#-])(?!eyJ|AAAA|[a-z]{1,12}_)[A-Za-z0-9](?=[A-Za-z0-9_-]{0,60}[0-9])"
+    r"(?<![A-Za-z0-9_.~/+@%#-])(?!eyJ|AAAA|[a-z]{1,12}_|[a-z]{2,5}-[A-Za-z0-9]{8,29}(?![\w-]))[A-Za-z0-9](?=[A-Za-z0-9_-]{0,60}[0-9])"
     rf"[A-Za-z0-9_-]{{{_LEAST_LONE - 1},{_LONGEST_LONE}}}+={{0,2}}(?![\w./@(+-])"
 )
-# A checksum, an id, something public or encoded.
-_IS_FACT = (
-    r"(?i)(?:\bh1|sha-?\d{1,3}|md5|base64|hash|sum|digest|etag|integrity|fingerprint|public[ _-]?key|pubkey|nonce"
-    r"|cursor|version(?:[ _-]?id)?|(?<![a-z])id|commit|rev(?:ision)?|tree|blob|trace|request|cache|boundary|count"
-    r"|(?-i:[a-z]Id)|session|run|job|task|thread|message|call|response|event|object|document)"
-    r"[\s\"'\\]{0,8}(?:[:=,(]|->)?[\s\"'\\(\[]{0,8}$"
-)
-_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])[0-9a-f]{16,}(?![a-z0-9])"
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])(?:0x)?[0-9a-f]{16,}(?![a-z0-9])"
 _NAME = r"\s*[\w.:@/#-]{1,300}\s*"
 _PUBLIC = ("-----BEGIN ", '"kty"')  # in a text with one of these stands what everybody may read
 
@@ -190,5 +152,5 @@ def _hidden(match: re.Match[str]) -> str:
     ):
         return run
     before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    is_fact = compiled(_UUID).search(run) or compiled(_IS_FACT).search(before)
+    is_fact = compiled(_UUID).search(run) or is_announced(before)
     return run if is_fact else "[redacted:secret]"

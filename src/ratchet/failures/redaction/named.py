@@ -10,14 +10,23 @@ Lean: a hook process imports this.
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
-from ratchet.failures.redaction.drawn import is_drawn
+from ratchet.failures.redaction.values import (
+    PLAIN,
+    is_announced,
+    is_drawn,
+    is_hash,
+    is_placeholder,
+    is_uuid,
+    looks_random,
+    names_credential,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
 NEEDLES = (
-    "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn",
+    "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn", "appid=",
     "kennwort", "wachtwoord", "senha", "contrasena",
 )  # fmt: skip
 """A text without one of these, in lower case, holds no name that matters here, but for ASSIGNED and FOREIGN."""
@@ -47,13 +56,13 @@ _TOKENS = (
 )
 _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
-    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
+    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|(?:code(?<=[?&]code)|appid(?<=[?&]appid))(?==)|login(?<![a-z]login)(?==)"
 )
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
     ("password", _SHORTEST_PASSWORD, ("pass", "pw", "secret", "psk", "cvv", "cvc", "otp", *NEEDLES[-4:]), _PASSWORDS),
     ("secret", 8, ("token", "cred", "key", "_pat", "pass=", "salt"), _TOKENS),
-    ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login="), _WEAK),
+    ("secret", 20, ("key", "sig", "session", "auth", "dsn", "code=", "login=", "appid="), _WEAK),
     ("password", 3, FOREIGN, "|".join(FOREIGN).replace(" ", r"\ ")),
 )
 """What replaces it, the shortest value, literals of which one stands in each of the names, the names."""
@@ -69,7 +78,7 @@ _REST = r"""
 (?P<closer>[\\"'\])]{0,20}(?<!\\)|\}(?=\s{0,4}=\s{0,4}["']))
 (?P<sep>\s{0,16}+(?:(?:as\ )?string\ (?==))?(?:\\{1,7}[nrt]\s{0,8}+){0,3}
   (?:[-=]>|<-|:=|={1,2}+@?|:(?!//|:)|：|::(?=\s)
-   |(?:is(?:\ (?:now|still|currently))?|to|lautet|ist|est|es|é|è|jest|är)(?=\s)
+   |(?:is(?:\ (?:now|still|currently))?|to|lautet|ist|est|es|é|è|jest|är)(?:\s:)?(?=\s)
    |[是为為は는은]
    |(?:\|\||\?\?|or\b)(?=\s{0,4}["'`]))
   (?:\ {9,20}+|\s{0,8}+)(?:[«“「『]\s?|[|>][+-]?(?=[\s\\])\s{0,8}+)?
@@ -119,37 +128,19 @@ _ABOUT = (
     r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
-_HASH = (
-    r"(?:[a-zA-Z0-9]{0,40}[-_:/.]){0,12}(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
-    r"|\w{1,40}-[0-9a-f]{32,}$|[0-9a-f]+(?:-[0-9a-f]+)+$|[0-9a-f]{32}$"
-)
-_SHOWN = ("public_", "public-", "public ", "public", "pub_", "pub")  # before a key that everybody may read
-_HASHED = ("key", "signature", "session_id", "session-id", "sessionid", "session")
-PLAIN = frozenset(
-    """
-    a an and any are at be but by can cannot changed default denied disabled does empty enabled error
-    expected expired failed failure false field flag for found from has hidden if in incorrect input
-    invalid is it may mandatory match mismatch missing must needed nil no none not null of ok on only
-    option optional options or prompt provided rejected required revoked set should str string text that the
-    this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
-    number basic bearer digest await
-    """.split()  # noqa: SIM905
-)
+# ... and of what says which credential is meant (`secret_id`, `SecretArn`, `existingSecret`); a key's is public.
+_WHICH = r"(?:id|arn|ref|alias|secret)s?$|fingerprint$"
+_ASKED_BEFORE = r"(?:existing|pull)[_-]?$"
+_ADDRESS = r"arn:[^\s\"']{0,80}$"
+_VARIABLE = r"\$\w{0,40}$"  # before the rest of its name: where it is assigned to, a bare word is code
 _REFERENCE = (
     r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[|\[[A-Za-z_]"
     r"|[A-Za-z_][\w.$]*(?:\{[\w}]|@[0-9a-f]{4,8}$)"  # an object as a runtime shows it
 )
-_FACT = (
-    r"[\w./-]{0,200}\.(?:py|js|ts|json|txt|md|ya?ml|toml|cfg|ini|log|sh|html|csv|pem|key|crt|env)$"  # a file
-    r"|v?\d+(?:\.\d+)+\w*$|\d+(?:\.\d+)?[a-z]{1,7}$"  # a version, a quantity
-)
-_UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 _NO_MEMBER = r"[a-z]+\.[A-Z][a-z]+\d+"  # nor a class in a module
 _ALNUM = r"[^\W_]"
 _IDENTIFIER = r"[A-Za-z_]\w*$"
 _DIGIT = r"[0-9]"
-_LETTER = r"[^\W\d_]"
-_MASKED = frozenset("*x.•…-_#X?")
 _MOST_NAMES = 16  # in one run without spaces; what follows goes unjudged, which bounds the cost of the worst
 _VARIED = r"[0-9!@#$%^&*+=~?]|[^A-Z][A-Z]|[A-Z]{2}[a-z]"
 
@@ -179,6 +170,8 @@ def hide_named(text: str, low: str) -> str:
             gap = gap_at(low, position)
             if gap is None or (start := gap.end()) < done:
                 continue
+            gap = _nearest(low, name, gap)
+            start = gap.end()
             repeated = low[name.start() : start]
             if low.startswith(repeated, start):
                 position = _last_copy(low, repeated, start)
@@ -189,19 +182,9 @@ def hide_named(text: str, low: str) -> str:
             end, run_end, quoted = _value_end(text, gap, run_end)
             if chained > _MOST_NAMES:
                 end = run_end
-            value = text[start : min(end, start + _JUDGED)]
-            least = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
             spans = _items(text, start, name, gap, _SPOKEN if shortest == _SHORTEST_PASSWORD else _LONG)
-            if not spans and (
-                chained > _MOST_NAMES
-                or (
-                    end > start
-                    and not _goes_on(text, gap)
-                    and _is_credential(low, name, gap, value, least, quoted, end)
-                )
-            ):
-                spans = [(start, end)]
-            for at, till in spans:
+            is_one = chained > _MOST_NAMES or _is_credential(text, low, name, gap, shortest, quoted, end)
+            for at, till in spans or [(start, end)] * is_one:
                 hidden = f"[redacted:{label if name[0][0] != 's' else 'secret'}]"
                 out += (text[done:at], hidden)
                 done = position = till if len(out) < 2 * most else len(text)
@@ -213,6 +196,14 @@ def hide_named(text: str, low: str) -> str:
             text = "".join((*out, text[done:]))
             low = lowered(text)
     return text
+
+
+def _nearest(low: str, name: re.Match[str], gap: re.Match[str]) -> re.Match[str]:
+    """The gap before a password that more words follow: of `with password hunter22 to reproduce it`, not up to `to`."""
+    word = (gap["spoken"] or "")[1:].partition(" ")[0]
+    if gap["sep"].strip() != "to" or not looks_random(word or " ", _SPOKEN):
+        return gap
+    return compiled(_GAP).match(low, name.end(), gap.start("spoken") + 1 + len(word)) or gap
 
 
 def _goes_on(text: str, gap: re.Match[str]) -> bool:
@@ -262,7 +253,7 @@ def kind_under(name: str, value: str) -> str:
         for found in compiled(names).finditer(low, 0, len(name)):
             gap = compiled(_GAP).match(low, found.end())
             if gap is not None and gap.start("sep") == len(name):
-                is_one = _is_credential(low, found, gap, value[:_JUDGED], shortest, True, len(low))
+                is_one = _is_credential(f"{name}={value}", low, found, gap, shortest, True, len(low))
                 return (label if found[0][0] != "s" else "secret") if is_one else ""
     return ""
 
@@ -327,49 +318,40 @@ def _closing_quote(text: str, start: int, quote: str, depth: int) -> int:
 
 
 def _is_credential(
-    low: str, name: re.Match[str], gap: re.Match[str], value: str, shortest: int, quoted: bool, end: int
+    text: str, low: str, name: re.Match[str], gap: re.Match[str], shortest: int, quoted: bool, end: int
 ) -> bool:
-    sep, spoken = gap["sep"], gap["spoken"]
-    if sep.isspace() and not _is_option(low, name.start()):  # "with password hunter2", in prose
+    if end <= gap.end() or _goes_on(text, gap):
+        return False
+    sep, spoken, value = gap["sep"], gap["spoken"], text[gap.end() : min(end, gap.end() + _JUDGED)]
+    shortest = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
+    is_option = _is_option(low, name.start())
+    if sep.isspace() and not is_option:  # "with password hunter2", in prose
         if quoted and low[name.start() - 1 : name.start()].isalpha():  # `keyPassword 'x'`, as build files have it
             return " " not in value
         if "." in gap["rest"] or compiled(_FIELD).match(value):
             return False
         spoken, shortest = sep, shortest if shortest == _SHORTEST_PASSWORD else _LONG
-    if "->" in sep and not spoken and not is_drawn(value):  # the other name of a branch or a link
-        return False
     is_literal = (
         compiled(_DIGIT).search(value) is not None
         and "[" not in value
-        and (
-            quoted
-            or not name[0].isascii()
-            or compiled(_NO_MEMBER).fullmatch(value) is not None
-            or _is_option(low, name.start())
-        )
+        and (quoted or is_option or not name[0].isascii() or compiled(_NO_MEMBER).fullmatch(value) is not None)
     )
-    if _is_harmless(name[0], gap, value, is_literal=is_literal) or (
-        sep.isspace() and value[0] == "-" and not quoted
-    ):  # the next option
+    if (
+        _is_harmless(name[0], gap, value, is_literal=is_literal)
+        or _is_name(low, name, gap, value, quoted=quoted, is_option=is_option)
+        or (not quoted and text.startswith(("...", "…"), end) and is_placeholder(f"{value}..."))
+        or (sep.isspace() and value[0] == "-" and not quoted)  # the next option
+        or ("->" in sep and not spoken and not is_drawn(value))  # the other name of a branch or a link
+    ):
         return False
     if sep[0] == "," and "value" not in sep:
-        return _is_option(low, name.start()) or looks_random(value, max(8, shortest))
+        return is_option or looks_random(value, max(8, shortest))
     if shortest >= _LONG:
         value = value.partition(",")[0]  # of a line of comma-separated values
     if shortest > _SHORTEST_PASSWORD:
-        is_fact = shortest >= _LONG and (
-            compiled(_UUID).search(value)
-            or (name[0] in _HASHED and compiled(_HASH).match(value) and not _is_setting(low, name, gap))
-            or (name[0] == "key" and low.endswith(_SHOWN, 0, name.start()))
-        )
-        if (
-            not quoted
-            and shortest != _SHORTEST_PASSWORD
-            and compiled(_IDENTIFIER).match(value)
-            and not is_drawn(value, 0.2)
-        ):
+        if not quoted and compiled(_IDENTIFIER).match(value) and not is_drawn(value, 0.2):
             return False  # a variable, a type
-        return looks_random(value, shortest) and not is_fact
+        return looks_random(value, shortest) and not (shortest >= _LONG and _is_fact(low, name, gap, value))
     if spoken or compiled(_SAID).fullmatch(sep.strip()) or "->" in sep:
         return looks_random(value, _SPOKEN) or (value.isdecimal() and len(value) >= _SPOKEN)
     if quoted:
@@ -382,12 +364,33 @@ def _is_credential(
     )
 
 
-def _is_setting(low: str, name: re.Match[str], gap: re.Match[str]) -> bool:
-    """Tell whether it is set as the environment and queries do: `ADMIN_KEY=`, `&signature=`; a cache's key is a
-    hash."""
+def _is_fact(low: str, name: re.Match[str], gap: re.Match[str], value: str) -> bool:
+    """Tell whether what stands under a mere `key` is an id or a checksum, unless it is set as the environment and
+    queries do (`ADMIN_KEY=`, `&signature=`)."""
     before = low[max(0, name.start() - 20) : name.start()]
     is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
-    return is_set and not before[:-1].endswith(("cache", "public", "primary", "sort"))
+    return (
+        is_uuid(value)
+        or (name[0] == "key" and is_announced(f"{before}key"))
+        or (name[0].startswith(("key", "signature", "session")) and not is_set and is_hash(value))
+    )
+
+
+def _is_name(low: str, name: re.Match[str], gap: re.Match[str], value: str, *, quoted: bool, is_option: bool) -> bool:
+    """Tell whether the value only says which credential is meant, or is a word of a program."""
+    before = low[max(0, name.start() - 100) : name.start()]
+    if not quoted and value.isidentifier() and compiled(_VARIABLE).search(before):
+        return True
+    if compiled(_ADDRESS).search(before) or (before.endswith(":<") and gap["sep"] == ">"):  # `redis://:<password>@host`
+        return True
+    is_secret = name[0].startswith("secret")
+    if is_secret and is_option and compiled(rf"{_FIELD}[^=]").match(value):  # `--secret id=npm,src=...`
+        return True
+    said = gap["rest"] or (gap["spoken"] or " ")[1:].partition(" ")[0]
+    if compiled(_WHICH).search(said) or (is_secret and compiled(_ASKED_BEFORE).search(before)):
+        is_public = name[0].endswith("key") and not name[0].startswith("private")
+        return is_hash(value) or "fingerprint" in said if is_public else not is_uuid(value) and not is_drawn(value)
+    return names_credential(value) and (is_secret or "pass" not in name[0]) and name[0].isascii()
 
 
 _BREAKS = str.maketrans("\t\n\"'=", "     ")
@@ -402,7 +405,7 @@ def _is_option(low: str, start: int) -> bool:
     return before.startswith("-", before.rfind(" ") + 1) if " " in before else low.startswith("-")
 
 
-_SAID = r"(?:is|to)(?: \w+)?|[|│]|lautet|ist|est|es|é|è|jest|är|[是为為は는은]"
+_SAID = r"(?:(?:is|to)(?: \w+)?|lautet|ist|est|es|é|è|jest|är)(?:\s:)?|[|│是为為は는은]"
 _FIELD = r"[A-Za-z_][\w.-]*="
 _COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
 _LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
@@ -410,20 +413,6 @@ _LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
 
 def _ends_line(text: str, end: int) -> bool:
     return compiled(_LINE_END).match(text, end) is not None
-
-
-def is_placeholder(value: str) -> bool:
-    """Tell whether a value only stands for another: none at all, a variable, a word about a value, a mask, a hidden
-    one."""
-    return (
-        not value
-        or value[0] in "$<%{("
-        or "$(" in value
-        or "${" in value
-        or value.startswith("[redacted:")
-        or value.lower().strip("'\"[](){}") in PLAIN
-        or _MASKED.issuperset(value)
-    )
 
 
 def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool) -> bool:
@@ -435,7 +424,7 @@ def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool)
     low = value.lower()
     if name == "pwd" and value[0] == "/" and not is_drawn(value, 0.4):  # where a shell is
         return True
-    if compiled(_DIGIT).search(low) is None and (name in low or "your" in low):
+    if compiled(_DIGIT).search(low) is None and name in low:
         return True
     last = value.rpartition(".")[2]
     return (
@@ -443,24 +432,3 @@ def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool)
         and compiled(_REFERENCE).match(value) is not None
         and not (len(last) >= _LONGEST_WORD and last.isalnum() and is_drawn(last))
     )
-
-
-def looks_random(value: str, shortest: int) -> bool:
-    """Tell whether a machine made this: long enough, without spaces, and its characters change class as no word
-    does."""
-    if len(value) < shortest or " " in value or value.startswith(("./", "~/", "http")):
-        return False
-    if value[0] == "/" and value[-1] != "=" and not is_drawn(value, 0.4):  # a path; base64 begins so at times
-        return False
-    if compiled(_LETTER).search(value) is None:
-        return False
-    if shortest < _LONG and compiled(_DIGIT).search(value) is not None:
-        return compiled(_FACT).match(value) is None
-    if len(value) >= 32 and _HEX.issuperset(value) and len(compiled(_DIGIT).findall(value)) >= 4:
-        return True
-    return len(value) >= _LONGEST_WORD and (is_drawn(value) or len(_SIGNS.intersection(value)) >= _MANY_SIGNS)
-
-
-_HEX = frozenset("0123456789abcdefABCDEF")
-_SIGNS = frozenset("!@#$%^&*?~;=+")
-_MANY_SIGNS = 4  # different ones, in a value without a space

@@ -8,9 +8,9 @@ Lean: a hook process imports this.
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
-from ratchet.failures.redaction.drawn import is_drawn, odd_pairs
 from ratchet.failures.redaction.literals import LONGEST, MOST
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
+from ratchet.failures.redaction.values import is_drawn, is_placeholder, odd_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,10 @@ def hide_provided(text: str, words: Sequence[str]) -> tuple[str, bool]:
         found.append(literal)
     for needle, source, kind in _IRREGULAR:
         if needle in joined:
-            text = compiled(source).sub(f"[redacted:{kind}]", text)
+            text = compiled(source).sub(
+                lambda found, kind=kind: found[0] if is_placeholder(found[0]) else f"[redacted:{kind}]",  # type: ignore[misc]
+                text,
+            )
             found.append(needle)
     is_drawn = _holds_key(pieces)
     _remember(rest, found, is_drawn)
@@ -160,7 +163,7 @@ def _may_be_key(piece: str) -> bool:
 def _hidden(kind: str, match: re.Match[str]) -> str:
     """A value of a form; words behind its first characters (`re_export_all_the_names`) are none."""
     body = "".join(match.groups())
-    return f"[redacted:{kind}]" if odd_pairs(body) >= _LEAST_ODD else match[0]
+    return f"[redacted:{kind}]" if odd_pairs(body) >= _LEAST_ODD and not is_placeholder(body) else match[0]
 
 
 def _expression(form: str) -> re.Pattern[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction import forms, named
+from ratchet.failures.redaction.values import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +125,10 @@ def _redacted_once(text: str) -> str:
         found = named.hide_named(found, low if found is text else named.lowered(found))
         if "\n" in found:
             found = _without_entries(found, low)
+    if not stands.isdisjoint(forms.CODES):
+        from ratchet.failures.redaction.lines import hide_codes
+
+        found = hide_codes(found)
     if not stands.isdisjoint(_SPEAKS):
         from ratchet.failures.redaction.looks import hide_spoken
 
@@ -322,7 +327,7 @@ def _tail_start(text: str, tail: int) -> int:
     space = found.start() if found is not None else len(text)
     if space >= tail:
         # The tail begins inside one long word: a part of a secret if it looks random, else harmless.
-        return space if named.looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
+        return space if looks_random(text[tail : min(space, tail + _MARGIN)], 20) else tail
     return space + 1
 
 
