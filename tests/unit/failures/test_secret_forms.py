@@ -38,10 +38,9 @@ def values(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     ],
 )
 def test_a_value_of_each_row_of_the_table_is_gone(values: ModuleType, frame: str) -> None:
-    for row in TABLE:
-        form = row.partition(" ")[2]
+    for form in [form for row in TABLE for form in row.split()[1:]]:
         drawn = values.draw(frame.replace("%s", f"«{form}»"), random.Random(form))
-        assert drawn.is_hidden(redact(drawn.text)), row
+        assert drawn.is_hidden(redact(drawn.text)), form
 
 
 @pytest.mark.parametrize("part", ["before", "after", "later", "unseen", "fifth", "sixth", "seventh", "eighth"])

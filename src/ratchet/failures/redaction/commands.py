@@ -44,6 +44,7 @@ _BESIDE_USER = _option(
 )
 _HTTP = r"(?:curl|(?<![\w.-])(?:https?|wget|xhs?)(?=\s))"
 # (literals of which a text has one, in lower case; the command; its option or place up to the value, and the value)
+# fmt: off
 _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("curl", "http", "wget", "xh"), _HTTP, _option(_OWNER)),
     (("curl",), "curl", _option(rf"\s(?:-b|--cookie){_SET}{_QUOTE}[\w.-]{{1,80}}=", r"[^\"'\s\\]+(?:; [^\"'\s\\]+)*")),
@@ -71,58 +72,34 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("security ",), r"\bsecurity(?=\s[a-z-]{6,30}\s)", _option(r"\s-[wpP]\s{1,4}")),
     (("snmp",), r"\bsnmp[a-z]{3,10}(?=\s)", _option(r"\s-[AXc]\s{1,4}")),
     (("htpasswd ",), r"\bhtpasswd(?=\s)", _option(r"(?:\s-\w*){0,4}\s-\w*n\w*b?\w*\s[^\s-]\S{0,60}\s")),
-    (
-        ("htpasswd ",),
-        r"\bhtpasswd(?=\s)",
-        _option(r"(?:\s-\w*){0,4}\s-\w*b\w*(?:\s\d{1,2}(?=\s))?\s[^\s-]\S{0,200}\s\S{1,60}\s"),
-    ),
+    (("htpasswd ",), r"\bhtpasswd(?=\s)",
+     _option(r"(?:\s-\w*){0,4}\s-\w*b\w*(?:\s\d{1,2}(?=\s))?\s[^\s-]\S{0,200}\s\S{1,60}\s")),
     (("wpa_passphrase ",), "wpa_passphrase", _option(r"^\s{1,4}\S{1,40}\s{1,4}")),
-    (
-        (" login ", " auth "),
-        r"\b[a-z-]{2,20}\s{1,4}(?:login|auth)",
-        _option(r"^\s{1,4}", r"(?=[A-Za-z._-]{0,40}[0-9])[A-Za-z0-9._-]{20,}"),
-    ),
+    ((" login ", " auth "), r"\b[a-z-]{2,20}\s{1,4}(?:login|auth)",
+     _option(r"^\s{1,4}", r"(?=[A-Za-z._-]{0,40}[0-9])[A-Za-z0-9._-]{20,}")),
     (("etcdctl",), "etcdctl", _option(rf"\s--user{_SET}{_QUOTE}[^\s:]{{1,60}}:")),
     (("http-basic",), r"http-basic\.\S{1,80}", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
     (("user-secrets",), r"user-secrets\s{1,4}set", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
-    (
-        ("impacket", "psexec", "wmiexec", "smbexec", "secretsdump", "mssqlclient"),
-        r"impacket-\w+|(?:psexec|wmiexec|smbexec|secretsdump|mssqlclient)(?:\.py)?",
-        _option(rf"\s{_QUOTE}(?:[\w.-]{{1,60}}/)?[\w.-]{{1,60}}:", r"[^\s@]+(?=@)"),
-    ),
-    (
-        ("smbclient", "%"),
-        r"(?:smb|rpc)[a-z]{3,10}|\bnet(?=\s)|winexe",
-        _option(rf"\s(?:-U|--user(?:name)?){_MAYBE}{_QUOTE}[^\s%]{{1,80}}%"),
-    ),
+    (("impacket", "psexec", "wmiexec", "smbexec", "secretsdump", "mssqlclient"),
+     r"impacket-\w+|(?:psexec|wmiexec|smbexec|secretsdump|mssqlclient)(?:\.py)?",
+     _option(rf"\s{_QUOTE}(?:[\w.-]{{1,60}}/)?[\w.-]{{1,60}}:", r"[^\s@]+(?=@)")),
+    (("smbclient", "%"), r"(?:smb|rpc)[a-z]{3,10}|\bnet(?=\s)|winexe",
+     _option(rf"\s(?:-U|--user(?:name)?){_MAYBE}{_QUOTE}[^\s%]{{1,80}}%")),
     (("smbclient ",), "smbclient", _option(r"^\s{1,4}[\"']?(?:\\{2,8}|//)\S{1,200}\s{1,4}")),
-    (
-        ("net use", "net user"),
-        r"\bnet\s{1,4}use",
-        _option(
-            r"\s/user:\S{1,100}\s{1,4}|^r\s{1,4}[\w.]{1,60}\s{1,4}|\s\\{2,8}[\w.$\\-]{1,200}\s{1,4}",
-            r"[^\s\"'/\\*]\S*",
-        ),
-    ),
-    (
-        ("freerdp", "rdesktop", "mstsc", "cmdkey"),
-        "freerdp|rdesktop|mstsc|cmdkey",
-        _option(r"\s/p(?:ass)?:|\s-p\s{1,4}"),
-    ),
+    (("net use", "net user"), r"\bnet\s{1,4}use",
+     _option(r"\s/user:\S{1,100}\s{1,4}|^r\s{1,4}[\w.]{1,60}\s{1,4}|\s\\{2,8}[\w.$\\-]{1,200}\s{1,4}",
+             r"[^\s\"'/\\*]\S*")),
+    (("freerdp", "rdesktop", "mstsc", "cmdkey"), "freerdp|rdesktop|mstsc|cmdkey",
+     _option(r"\s/p(?:ass)?:|\s-p\s{1,4}")),
     (("ftp ",), r"\bl?ftp(?=\s)", _option(rf"\s-u{_SET}[^\s,]{{1,80}},")),
     (("from-literal",), "--from-literal", _option(r"^[\s=]{1,4}[\"']?[\w./-]{1,100}=")),
-    (
-        ("secret",),
-        r"\bsecrets?\s(?:set|put|create|add)(?=\s)",
-        _option(r"\s[A-Z][A-Z0-9_]{1,60}=|\s(?:--body|--value|-b)[\s=]"),
-    ),
+    (("secret",), r"\bsecrets?\s(?:set|put|create|add)(?=\s)",
+     _option(r"\s[A-Z][A-Z0-9_]{1,60}=|\s(?:--body|--value|-b)[\s=]")),
     (("_pw ",), "pdftk", _option(r"\s(?:user|owner|input)_pw\s")),
-    (
-        ("sqlplus",),
-        "sqlplus",
-        r"((?:\s{1,4}-\w{1,10}){0,4}\s{1,4}[A-Za-z]\w{0,60}/)()(?!\[redacted|[/$])[^\s/@\"'\\]{1,60}(?=[\s\"'\\]|$)",
-    ),
+    (("sqlplus",), "sqlplus",
+     r"((?:\s{1,4}-\w{1,10}){0,4}\s{1,4}[A-Za-z]\w{0,60}/)()(?!\[redacted|[/$])[^\s/@\"'\\]{1,60}(?=[\s\"'\\]|$)"),
 )
+# fmt: on
 # `scott/tiger@host` is a package or an action elsewhere than behind Oracle's tools, errors and drivers.
 _ORACLE = (
     r"(?i)sqlplus|sqlldr|oracle|\b(?:exp|imp)dp\b|\buserid=|\bora-\d{3}|\brman\b|^\s*(?:sql>\s{0,4})?conn(?:ect)?(?=\s)"
@@ -148,7 +125,8 @@ def hide_in_commands(text: str) -> str:
         text = compiled(_SENT).sub(rf"\1{_HIDDEN}", text)
     if "|" in text:
         text = _hide_piped(text)
-    return _hide_here(text) if "<<<" in text else text
+    # What such a command is given as a here-string.
+    return compiled(_HERE).sub(rf"\1{_HIDDEN}", text) if "<<<" in text else text
 
 
 # What a language starts a process with: `["mysql", "-u", "root", "-pSECRET"]`. Its words hold no space.
@@ -226,8 +204,3 @@ def _hide_piped(text: str) -> str:
             out += (text[done : fed.start()], fed[1], fed[2] or "", _HIDDEN, fed[4] or "")
             done = fed.end()
     return "".join((*out, text[done:])) if out else text
-
-
-def _hide_here(text: str) -> str:
-    """Hide what such a command is given as a here-string."""
-    return compiled(_HERE).sub(rf"\1{_HIDDEN}", text)

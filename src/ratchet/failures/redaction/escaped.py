@@ -10,7 +10,6 @@ from ratchet.failures.expressions import compiled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable
 
 # Between two bare quotes or ends of a line; so no quote need be matched with another, and a cut text is read, too.
@@ -54,14 +53,10 @@ def _hidden(written: str, hide: Callable[[str], str]) -> str:
     decode = _decoders[0]
     try:
         plain = decode(f'"{written}"')
-    except ValueError:  # another language's escapes
-        plain = decode(f'"{compiled(_NO_JSON).sub(_as_json, written)}"')
+    except ValueError:  # another language's escapes: a backslash that JSON does not know is one itself
+        doubled = compiled(_NO_JSON).sub(r"\g<0>\1", written)
+        plain = decode(f'"{doubled}"')
     found = hide(plain)
     if found == plain:
         return written
     return json.dumps(found, ensure_ascii=written.isascii() or "\\u" in written)[1:-1]
-
-
-def _as_json(escape: re.Match[str]) -> str:
-    """A backslash that JSON does not know is one itself."""
-    return escape[0] if escape[1] is None else "\\\\"

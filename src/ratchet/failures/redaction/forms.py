@@ -114,8 +114,8 @@ def _without_password(rest: str) -> str:
         run = compiled(r"[^\s\"'<>@]{0,400}@").match(rest)
         at = run.end() - 1 if run is not None else -1
     user, colon, password = rest[: max(at, 0)].partition(":")
-    if user.lower() in ("user", "username") and password.lower() == "pass":
-        return rest  # as documentation has it
+    if user == password != "" or (user.lower() in ("user", "username") and password.lower() == "pass"):
+        return rest  # as everybody knows it
     if at <= 0 or not _NOT_A_USER.isdisjoint(user) or (password and is_placeholder(password)):
         return rest
     if len(user) >= _TOKEN and looks_random(user, _TOKEN):
@@ -131,7 +131,12 @@ _JWT = (
 
 
 def _hide_jwt(text: str) -> str:
-    return compiled(_JWT).sub("[redacted:jwt]", text) if "eyJ" in text else text
+    return compiled(_JWT).sub(_hidden_jwt, text) if "eyJ" in text else text
+
+
+def _hidden_jwt(match: re.Match[str]) -> str:
+    is_begun = match.string.startswith(("...", "…"), match.end()) and is_placeholder(f"{match[0]}...")
+    return match[0] if is_begun else "[redacted:jwt]"
 
 
 # What separates the name of a header from its value, in texts, mappings, tuples and HAR files.
@@ -208,18 +213,22 @@ def _without_cookies(said: str) -> str:
     pairs = [pair.strip().partition("=") for pair in said.split(";")]
     is_plain = all(
         name.lower() in _ATTRIBUTES
-        or (compiled(_WORDS_ONLY).fullmatch(value) and not named.is_secret_value(name, value))
+        or (compiled(_WORDS_ONLY).fullmatch(value) and not is_drawn(value) and not named.is_secret_value(name, value))
         for name, _, value in pairs
     )
     return said if is_plain else "[redacted:cookie]"
 
 
 _ATTRIBUTES = ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "partitioned", "priority", "")
-_WORDS_ONLY = r"(?:[A-Za-z]{1,12}[._/-]?){0,3}"
+_WORDS_ONLY = r"[A-Za-z]{0,12}(?:[._/-][A-Za-z]{1,12}){0,2}"
 
 
 def _hidden_cookie(match: re.Match[str]) -> str:
     return f"{match[1]}[redacted:cookie]" if looks_random(match[2], 20) else match[0]
+
+
+def _hiding(expression: str, hidden: str = r"\1[redacted:password]") -> Callable[[str], str]:
+    return lambda text: compiled(expression).sub(hidden, text)
 
 
 # What passwords are kept as: crypt(5), Apache's, Argon2, Django's.
@@ -227,10 +236,6 @@ _CRYPT = (
     r"(?:\$(?:1|5|6|7|y|gy|2[abxy]|apr1|argon2(?:id|i|d)|scrypt)\$|p(?<!\w.)bkdf2_sha\d{1,3}\$)"
     r"[A-Za-z0-9./$=,+-]{16,}+"
 )
-
-
-def _hide_crypt(text: str) -> str:
-    return compiled(_CRYPT).sub("[redacted:password]", text)
 
 
 # `-pSECRET`, as clients of databases take it, whatever program wraps them.
@@ -249,10 +254,6 @@ _PGPASS = (
     r"(?m)((?:^|[\s\"'])(?:\d{1,6}(?:→|:))?(?:[\w.-]{1,100}|\*):(?:\d{4,5}|\*):(?!\d+:)[\w.*-]{1,80}:[^\s:]{1,80}:)"
     r"(?!\[redacted)[^\s\"']{3,}"
 )
-
-
-def _hide_pgpass(text: str) -> str:
-    return compiled(_PGPASS).sub(r"\1[redacted:password]", text)
 
 
 def _hide_keys(text: str) -> str:
@@ -288,7 +289,7 @@ _WRAPPED = (
     r"|\bsnmp-server\s{1,4}community\s{1,4}|\bpassword\s{1,4}[057]\s{1,4}(?=[0-9a-f$])"
     r"|\bmachine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}"
     r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:|::add-mask::)"
-    r"(?!\[redacted|\*{3})(?:(?<=['\"])[^'\"\\\r\n]{3,}+|(?<!['\"])[^'\"\\\s%&<>]{3,}+)"
+    r"(?!\[redacted|\*{3})((?<=['\"])[^'\"\\\s]{3,}+|(?<!['\"])[^'\"\\\s%&<>]{3,}+)"
 )
 
 
@@ -303,7 +304,9 @@ _WRAPS = (
 def _hide_wrapped(text: str) -> str:
     if compiled(_WRAPS).search(text.lower()) is None:
         return text
-    return compiled(_WRAPPED).sub(r"\1[redacted:password]", text)
+    return compiled(_WRAPPED).sub(
+        lambda found: found[0] if is_placeholder(found[2]) else f"{found[1]}[redacted:password]", text
+    )
 
 
 # The words of a wallet (BIP 39: 12 to 24 of them).
@@ -311,10 +314,6 @@ _WORDS = (
     r"(?i)((?:mnemonic|(?:seed|recovery|secret) phrase)[\"'\\]{0,8}\s{0,4}[:=]\s{0,4}[\"'\\]{0,8})"
     r"(?:[a-z]{3,8}\s){11,23}[a-z]{3,8}"
 )
-
-
-def _hide_words(text: str) -> str:
-    return compiled(_WORDS).sub(r"\1[redacted:password]", text)
 
 
 # `login("bob", "..."`, `auth=("bob", "...")`, `connect(host, user, password)`, `basic_auth: bob:...`
@@ -340,7 +339,6 @@ def _hide_beside_user(text: str) -> str:
 
 _EMAIL = r"(?<![\w.+-])([\w.+-]++)(?:@|%40)((?:[\w-]+\.)+([^\W\d_]{2,24}))(?![\w])"
 # Endings of files, which a reference like `icon@2x.png` or `pkg@next.js` has.
-_AUTHORITY = r"://[^\s/\"'<>?]*$"
 _NOT_A_DOMAIN = frozenset(
     ("png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "ts", "tsx", "jsx", "css", "json", "yml", "yaml")
 )
@@ -348,8 +346,8 @@ _NOT_A_DOMAIN = frozenset(
 
 def _hidden_email(match: re.Match[str]) -> str:
     # `git@github.com:` is an address of a repository; `icon@2x.png` is a file; `https://bob@host/` is no mailbox.
-    before = match.string[max(0, match.start() - 100) : match.start()]
-    is_user = compiled(_AUTHORITY).search(before) is not None and "%40" not in match[0]
+    _, scheme, user = match.string[max(0, match.start() - 100) : match.start()].rpartition("://")
+    is_user = bool(scheme) and compiled(r"[\s/\"'<>?]").search(user) is None and "%40" not in match[0]
     if is_user or match[1] == "git" or match[3].lower() in _NOT_A_DOMAIN:
         return match[0]
     return "[redacted:email]"
@@ -387,43 +385,27 @@ def _passes_luhn(digits: str) -> bool:
 
 
 _sign_in = compiled(r"[:=(@$%<'\"/-]").search
-_RULES: dict[str, Callable[[str], str]] = {
+_IN_ORDER: tuple[tuple[Callable[[str], str], tuple[str, ...]], ...] = (
     # Also in a text without such a sign.
-    "eyj": _hide_jwt,
-    "bearer": _hide_authorization,
-    "basic ": _hide_authorization,
-    "password ": _hide_wrapped,
-    "machine ": _hide_wrapped,
-    "snmp-server": _hide_wrapped,
-    "akia": _hide_aws_secret,
-    "asia": _hide_aws_secret,
+    (_hide_jwt, ("eyj",)),
+    (_hide_authorization, ("bearer", "basic ")),
+    (_hide_wrapped, ("password ", "machine ", "snmp-server")),
+    (_hide_aws_secret, ("akia", "asia")),
     # Only where one stands.
-    "private": _hide_keys,
-    "kty": _hide_keys,
-    "rsakeyvalue": _hide_keys,
-    "://": hide_url_credentials,
-    "@": _hide_bare_user,
-    " -p": _hide_glued,
-    "cookie": _hide_cookies,
-    "authorization": _hide_authorization,
-    "$": _hide_crypt,
-    ":543": _hide_pgpass,
-    ":*:": _hide_pgpass,
-    "identified": _hide_wrapped,
-    "password(": _hide_wrapped,
-    "mnemonic": _hide_words,
-    " phrase": _hide_words,
-    "login(": _hide_beside_user,
-    "auth": _hide_beside_user,
-    "cred": _hide_beside_user,
-    "connect(": _hide_beside_user,
-    "secretstr(": _hide_wrapped,
-    "secretbytes(": _hide_wrapped,
-    "securestring": _hide_wrapped,
-    "%3d": _hide_wrapped,
-    " pass:": _hide_wrapped,
-    "add-mask": _hide_wrapped,
-}
+    (_hide_keys, ("private", "kty", "rsakeyvalue")),
+    (hide_url_credentials, ("://",)),
+    (_hide_bare_user, ("@",)),
+    (_hide_glued, (" -p",)),
+    (_hide_cookies, ("cookie",)),
+    (_hide_authorization, ("authorization",)),
+    (_hiding(_CRYPT, "[redacted:password]"), ("$",)),
+    (_hiding(_PGPASS), (":543", ":*:")),
+    (_hide_wrapped, ("identified", "password(")),
+    (_hiding(_WORDS), ("mnemonic", " phrase")),
+    (_hide_beside_user, ("login(", "auth", "cred", "connect(")),
+    (_hide_wrapped, ("secretstr(", "secretbytes(", "securestring", "%3d", " pass:", "add-mask")),
+)
+_RULES = {needle: rule for rule, needles in _IN_ORDER for needle in needles}
 _NEEDLES = tuple(_RULES)
 _WITHOUT_SIGNS = 8
 # What a text holds where one of the commands of `commands` stands in it: a sign, and one of its words, if it has any.
@@ -461,7 +443,7 @@ _COMMANDS = {
 }
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
-CODES = ("recovery", "backup code", "scratch code")
+CODES = ("recovery", "backup code", "scratch")
 SPOKEN = ("login", "log in", "identify", "encrypt", *CODES)
 """What speaks of a credential and is no name of one."""
 _NAMED = (*named.NEEDLES, *named.ASSIGNED, *named.FOREIGN)

@@ -10,16 +10,20 @@ from ratchet.failures.expressions import compiled
 _NUMBER = r"(?:[ \t]{0,8}[0-9]{1,6}(?:→|\\{1,7}u2192|\t|\\{1,7}t|[:|])[ \t]?)?"  # of a line in a listing
 _KEY_MARK = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 _PROSE = r"[\"'`\\]{1,4}[ ,.)]{1,3}[a-z]{1,12}[ .]"  # ... says a sentence about the mark
+_LEFT_OUT = r"(?:\s|\\{1,7}[nr]){0,8}(?:\.{3}|…)(?:\s|\\{1,7}[nr]){0,8}-----END [A-Z ]{0,40}-----"  # the key itself
 _KEY_LINE = rf"{_NUMBER}(?:[A-Za-z0-9+/=]{{1,80}}|(?:Proc-Type|DEK-Info|Version|Comment): .{{0,80}}|)"
 
 
 def hide_blocks(text: str) -> str:
     """Whole blocks; a block whose end is missing up to the end of the text, one whose beginning is missing upwards."""
     out: list[str] = []
-    kept_from = 0
+    kept_from = shown = 0
     inside = False
     for mark in compiled(_KEY_MARK).finditer(text):
-        if compiled(_PROSE).match(text, mark.end()):
+        left_out = None if inside else compiled(_LEFT_OUT).match(text, mark.end())
+        if left_out is not None:
+            shown = left_out.end()
+        if mark.end() <= shown or left_out is not None or compiled(_PROSE).match(text, mark.end()):
             continue
         if mark[1] == "BEGIN":
             if not inside:

@@ -152,24 +152,12 @@ _BEGINS_LINE = (
     r"|database|root|admin|user|wi-?fi|gpg|ssh)[ _-]){0,4}$"
 )
 _WORD_OF_PHRASE = r"[\w!@#$%^&*+=~-]+"
-_PROSE = frozenset(
-    """
-    about above after again all also another as at back because been before being below between both by characters
-    check choose click contain containing contains could did do done during each eight either else enter entered every
-    forgot forgotten four from get give had have he her here his hint how i into invalid it's its key keys least length
-    less let letter letters line lines login long longer make minimum more most my need needs never new no now number
-    numbers old once one only onto or other our out over password passphrase per place please policy press read repeat
-    reset retry retype same see seven shall she short should since six so some such symbols than their them then there
-    these they this three time times too try two type under until up upper use used user uses using vault via want we
-    weak what when where which while who will with within without would yet
-    """.split()  # noqa: SIM905
-)
 
 
 def _hidden_phrase(match: re.Match[str]) -> str:
     """A passphrase is made of bare words, a sentence of others too."""
     words = match[1].lower().split()
-    is_sentence = not PLAIN.isdisjoint(words) or not _PROSE.isdisjoint(words)
+    is_sentence = not PLAIN.isdisjoint(words)
     if is_sentence or not all(compiled(_WORD_OF_PHRASE).fullmatch(word) for word in words):
         return match[0]
     before = match.string[max(0, match.start() - _BEFORE_NAME) : match.start()].lower()

@@ -129,7 +129,10 @@ _RUN = (
     r"(?<![A-Za-z0-9_.~/+@%#-])(?!eyJ|AAAA|[a-z]{1,12}_|[a-z]{2,5}-[A-Za-z0-9]{8,29}(?![\w-]))[A-Za-z0-9](?=[A-Za-z0-9_-]{0,60}[0-9])"
     rf"[A-Za-z0-9_-]{{{_LEAST_LONE - 1},{_LONGEST_LONE}}}+={{0,2}}(?![\w./@(+-])"
 )
-_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])(?:0x)?[0-9a-f]{16,}(?![a-z0-9])"
+_PUBLIC_FORM = (
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-|(?<![a-z0-9])(?:0x)?[0-9a-f]{16,}(?![a-z0-9])"
+    r"|(?!nsec)[a-z]{2,5}1[ac-hj-np-z02-9]{38,}$|[xyzt]pub"
+)
 _NAME = r"\s*[\w.:@/#-]{1,300}\s*"
 _PUBLIC = ("-----BEGIN ", '"kty"')  # in a text with one of these stands what everybody may read
 
@@ -152,5 +155,5 @@ def _hidden(match: re.Match[str]) -> str:
     ):
         return run
     before = match.string[max(0, match.start() - _BEFORE) : match.start()]
-    is_fact = compiled(_UUID).search(run) or is_announced(before)
+    is_fact = compiled(_PUBLIC_FORM).search(run) or is_announced(before)
     return run if is_fact else "[redacted:secret]"

@@ -18,7 +18,6 @@ from ratchet.failures.redaction.values import (
     is_placeholder,
     is_uuid,
     looks_random,
-    names_credential,
 )
 
 TYPE_CHECKING = False
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     import re
 
 NEEDLES = (
-    "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn", "appid=",
+    "pass", "pw", "secret", "token", "cred", "key", "auth", "sig", "session", "cvv", "cvc", "otp", "dsn",
     "kennwort", "wachtwoord", "senha", "contrasena",
 )  # fmt: skip
 """A text without one of these, in lower case, holds no name that matters here, but for ASSIGNED and FOREIGN."""
-ASSIGNED = ("_pat", "code=", "login=", "psk")
+ASSIGNED = ("_pat", "code=", "appid=", "login=", "psk")
 """What matters where it is assigned."""
 FOREIGN = (
     "contraseña", "пароль", "пароля", "密码", "密碼", "パスワード", "暗証番号", "口令", "hasło", "lösenord", "şifre",
@@ -56,7 +55,7 @@ _TOKENS = (
 )
 _WEAK = (
     r"key(?<![a-z]key)(?![a-z])|s(?:ignature|ig(?<![a-z]sig)(?![a-z])|ession(?:[_-]?id)?)"
-    r"|auth(?<![a-z]auth)(?![a-z])|dsn(?<![a-z]dsn)(?![a-z])|(?:code(?<=[?&]code)|appid(?<=[?&]appid))(?==)|login(?<![a-z]login)(?==)"
+    r"|a(?:uth(?<![a-z]auth)(?![a-z])|ppid(?<=[?&]appid)(?==))|dsn(?<![a-z]dsn)(?![a-z])|code(?<=[?&]code)(?==)|login(?<![a-z]login)(?==)"
 )
 _SHORTEST_PASSWORD = 3  # characters; below, it is a count or a flag
 _NAMES = (
@@ -127,18 +126,25 @@ _ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
     r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
+_SENTENCE = r"(?:_[a-z]+)+"
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
 # ... and of what says which credential is meant (`secret_id`, `SecretArn`, `existingSecret`); a key's is public.
-_WHICH = r"(?:id|arn|ref|alias|secret)s?$|fingerprint$"
+_WHICH = r"(?:id|identifier|arn|ref|alias|secret)s?$|fingerprint$"
 _ASKED_BEFORE = r"(?:existing|pull)[_-]?$"
+# Words, one of them saying that it is the name of a credential (`prod/payments/stripe-key`).
+_OF_CREDENTIAL = (
+    r"(?:[A-Za-z]+[/_.:-])*[A-Za-z]*?(?:(?<=[/_.:-])|(?<=[a-z])(?=[A-Z]))"
+    r"(?i:password|passwd|token|key|secret|credential|cred|pat|auth)s?(?:[/_.:-][A-Za-z]+)*$"
+)
+_GENERATED = r"[a-z]{3,}(?:-[a-z0-9]+)*-[a-z0-9]{5}"  # by Kubernetes, from a name
 _ADDRESS = r"arn:[^\s\"']{0,80}$"
-_VARIABLE = r"\$\w{0,40}$"  # before the rest of its name: where it is assigned to, a bare word is code
+_IN_NAME = "abcdefghijklmnopqrstuvwxyz0123456789_.-$"  # with `$`, where it is assigned to, a bare word is code
+_FIELDS = r"[A-Za-z_][\w.-]*=[^=]"  # `--secret id=npm,src=...`
 _REFERENCE = (
     r"(?:[A-Za-z_]\w*(?:\.|::|->))+[A-Za-z_]\w*\(?\)?$|[A-Za-z_][\w.]*\(|[A-Za-z_][A-Za-z_.]*\[|\[[A-Za-z_]"
     r"|[A-Za-z_][\w.$]*(?:\{[\w}]|@[0-9a-f]{4,8}$)"  # an object as a runtime shows it
 )
 _NO_MEMBER = r"[a-z]+\.[A-Z][a-z]+\d+"  # nor a class in a module
-_ALNUM = r"[^\W_]"
 _IDENTIFIER = r"[A-Za-z_]\w*$"
 _DIGIT = r"[0-9]"
 _MOST_NAMES = 16  # in one run without spaces; what follows goes unjudged, which bounds the cost of the worst
@@ -170,8 +176,9 @@ def hide_named(text: str, low: str) -> str:
             gap = gap_at(low, position)
             if gap is None or (start := gap.end()) < done:
                 continue
-            gap = _nearest(low, name, gap)
-            start = gap.end()
+            if gap["spoken"] and gap["sep"].startswith(" to"):
+                gap = _nearest(low, name, gap)
+                start = gap.end()
             repeated = low[name.start() : start]
             if low.startswith(repeated, start):
                 position = _last_copy(low, repeated, start)
@@ -200,8 +207,8 @@ def hide_named(text: str, low: str) -> str:
 
 def _nearest(low: str, name: re.Match[str], gap: re.Match[str]) -> re.Match[str]:
     """The gap before a password that more words follow: of `with password hunter22 to reproduce it`, not up to `to`."""
-    word = (gap["spoken"] or "")[1:].partition(" ")[0]
-    if gap["sep"].strip() != "to" or not looks_random(word or " ", _SPOKEN):
+    word = gap["spoken"][1:].partition(" ")[0]
+    if not looks_random(word, _SPOKEN):
         return gap
     return compiled(_GAP).match(low, name.end(), gap.start("spoken") + 1 + len(word)) or gap
 
@@ -218,7 +225,10 @@ def _is_variable(text: str, name: re.Match[str], gap: re.Match[str]) -> bool:
     """Tell whether it is an assignment of the environment's (`API_KEY=...`): its value is meant literally."""
     written = text[name.start() : name.end()]
     return (
-        gap["sep"] == "=" and written.isupper() and written not in ("KEY", "KEYS", "TOKENS", "SESSION", "SIG", "AUTH")
+        gap["sep"] == "="
+        and written.isupper()
+        and not written.startswith("SESSION")
+        and written not in ("KEY", "KEYS", "TOKENS", "SIG", "AUTH")
     )
 
 
@@ -322,9 +332,20 @@ def _is_credential(
 ) -> bool:
     if end <= gap.end() or _goes_on(text, gap):
         return False
-    sep, spoken, value = gap["sep"], gap["spoken"], text[gap.end() : min(end, gap.end() + _JUDGED)]
+    value = text[gap.end() : min(end, gap.end() + _JUDGED)]
     shortest = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
-    is_option = _is_option(low, name.start())
+    return (
+        _may_be_one(low, name, gap, value, shortest, quoted, end)
+        and (quoted or not text.startswith(("...", "…"), end) or not is_placeholder(f"{value}..."))
+        and not _is_name(low, name, gap, value, quoted)
+    )
+
+
+def _may_be_one(
+    low: str, name: re.Match[str], gap: re.Match[str], value: str, shortest: int, quoted: bool, end: int
+) -> bool:
+    """Tell whether the value is made as a credential is, and stands behind its name as one does."""
+    sep, spoken, is_option = gap["sep"], gap["spoken"], _is_option(low, name.start())
     if sep.isspace() and not is_option:  # "with password hunter2", in prose
         if quoted and low[name.start() - 1 : name.start()].isalpha():  # `keyPassword 'x'`, as build files have it
             return " " not in value
@@ -338,8 +359,6 @@ def _is_credential(
     )
     if (
         _is_harmless(name[0], gap, value, is_literal=is_literal)
-        or _is_name(low, name, gap, value, quoted=quoted, is_option=is_option)
-        or (not quoted and text.startswith(("...", "…"), end) and is_placeholder(f"{value}..."))
         or (sep.isspace() and value[0] == "-" and not quoted)  # the next option
         or ("->" in sep and not spoken and not is_drawn(value))  # the other name of a branch or a link
     ):
@@ -355,42 +374,48 @@ def _is_credential(
     if spoken or compiled(_SAID).fullmatch(sep.strip()) or "->" in sep:
         return looks_random(value, _SPOKEN) or (value.isdecimal() and len(value) >= _SPOKEN)
     if quoted:
-        return " " not in value or PLAIN.isdisjoint(value.lower().split())  # no sentence about a password
+        words = value.lower().split()
+        return len(words) == 1 or 3 * len(PLAIN.intersection(words)) <= len(words)  # no sentence about a password
     return (
         not compiled(_COLON).match(sep)
-        or _ends_line(low, end)
+        or compiled(_LINE_END).match(low, end) is not None
         or len(value) >= _LONG
         or compiled(_VARIED).search(value) is not None
     )
 
 
 def _is_fact(low: str, name: re.Match[str], gap: re.Match[str], value: str) -> bool:
-    """Tell whether what stands under a mere `key` is an id or a checksum, unless it is set as the environment and
-    queries do (`ADMIN_KEY=`, `&signature=`)."""
+    """Tell whether what stands under a mere `key` is an id or a checksum, under a signature the proof of something,
+    unless it is set as the environment and queries do (`ADMIN_KEY=`, `&signature=`)."""
     before = low[max(0, name.start() - 20) : name.start()]
     is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
-    return (
-        is_uuid(value)
-        or (name[0] == "key" and is_announced(f"{before}key"))
-        or (name[0].startswith(("key", "signature", "session")) and not is_set and is_hash(value))
+    is_proof = name[0] == "signature" or (
+        name[0].startswith(("key", "session")) and is_hash(value.lower() if gap["sep"].isspace() else value)
     )
+    return is_uuid(value) or (is_proof and not is_set)
 
 
-def _is_name(low: str, name: re.Match[str], gap: re.Match[str], value: str, *, quoted: bool, is_option: bool) -> bool:
+def _is_name(low: str, name: re.Match[str], gap: re.Match[str], value: str, quoted: bool) -> bool:
     """Tell whether the value only says which credential is meant, or is a word of a program."""
     before = low[max(0, name.start() - 100) : name.start()]
-    if not quoted and value.isidentifier() and compiled(_VARIABLE).search(before):
-        return True
-    if compiled(_ADDRESS).search(before) or (before.endswith(":<") and gap["sep"] == ">"):  # `redis://:<password>@host`
-        return True
+    begun = before[len(before.rstrip(_IN_NAME)) :]
     is_secret = name[0].startswith("secret")
-    if is_secret and is_option and compiled(rf"{_FIELD}[^=]").match(value):  # `--secret id=npm,src=...`
+    if (
+        (begun.startswith("$") and not quoted and value.isidentifier())
+        or (value.isalpha() and value.lower() in compiled(r"[a-z]+").findall(begun))  # `POSTGRES_PASSWORD=postgres`
+        or compiled(_ADDRESS).search(before) is not None
+        or (gap["sep"] == ">" and before.endswith(":<"))  # `redis://:<password>@host`
+        or (name[0].endswith(("key", "token")) and is_announced(f"{before[-20:]}{name[0]}"))
+        or (is_secret and _is_option(low, name.start()) and compiled(_FIELDS).match(value) is not None)
+        or (is_secret and gap["sep"].isspace() and compiled(_GENERATED).fullmatch(value) is not None)
+    ):
         return True
     said = gap["rest"] or (gap["spoken"] or " ")[1:].partition(" ")[0]
     if compiled(_WHICH).search(said) or (is_secret and compiled(_ASKED_BEFORE).search(before)):
         is_public = name[0].endswith("key") and not name[0].startswith("private")
-        return is_hash(value) or "fingerprint" in said if is_public else not is_uuid(value) and not is_drawn(value)
-    return names_credential(value) and (is_secret or "pass" not in name[0]) and name[0].isascii()
+        return ("finger" in said or is_hash(value.lower())) if is_public else not (is_uuid(value) or is_drawn(value))
+    is_password = not is_secret and ("pass" in name[0] or not name[0].isascii())
+    return not is_password and compiled(_OF_CREDENTIAL).match(value) is not None
 
 
 _BREAKS = str.maketrans("\t\n\"'=", "     ")
@@ -411,18 +436,21 @@ _COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
 _LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
 
 
-def _ends_line(text: str, end: int) -> bool:
-    return compiled(_LINE_END).match(text, end) is not None
-
-
 def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool) -> bool:
-    if is_placeholder(value) or not compiled(_ALNUM).search(value):
+    is_message = ":" in gap["sep"] and compiled(_SENTENCE).fullmatch(gap["rest"]) is not None
+    if (
+        is_placeholder(value)
+        or compiled(r"[^\W_]").search(value) is None
+        or (value.isdecimal() and len(value) < _SHORTEST_PASSWORD)
+        or (" " in value and (is_message or "`" in (gap["opener"] or "")))  # or a command
+        or (not name.isascii() and 2 * len(value.encode()) > 3 * len(value))  # goes on in that language
+    ):
         return True
-    rest = gap["rest"]
+    rest = gap["rest"] or (":" in gap["sep"] and (gap["spoken"] or "")[1:])
     if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
     low = value.lower()
-    if name == "pwd" and value[0] == "/" and not is_drawn(value, 0.4):  # where a shell is
+    if value[0] == "/" and (name == "pwd" or value.count("/") > 1) and not is_drawn(value, 0.4):  # a path
         return True
     if compiled(_DIGIT).search(low) is None and name in low:
         return True

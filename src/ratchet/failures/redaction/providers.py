@@ -10,7 +10,7 @@ from __future__ import annotations
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.literals import LONGEST, MOST
 from ratchet.failures.redaction.provider_forms import CLASSES, TABLE
-from ratchet.failures.redaction.values import is_drawn, is_placeholder, odd_pairs
+from ratchet.failures.redaction.values import is_announced, is_drawn, is_placeholder, odd_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,15 +48,15 @@ class _Index:
     def __init__(self) -> None:
         self.whole: dict[str, list[_Row]] = {}
         self.inner: list[_Row] = []
-        for row in TABLE:
-            kind, _, form = row.partition(" ")
-            literals = [each for each in compiled(r"\[[a-z]\d+\]").split(form) if each]
-            literal = max(literals, key=len)
-            pieces = [] if form.startswith("[") else literals[0].translate(_SPACES).split()
-            if not pieces or literals[0].endswith(pieces[0]):
-                self.inner.append((kind, literal, form))
-            else:
-                self.whole.setdefault(pieces[0], []).append((kind, literal, form))
+        for kind, *forms in map(str.split, TABLE):
+            for form in forms:
+                literals = [each for each in compiled(r"\[[a-z]\d+\]").split(form) if each]
+                row = kind, max(literals, key=len), form
+                pieces = [] if form.startswith("[") else literals[0].translate(_SPACES).split()
+                if not pieces or literals[0].endswith(pieces[0]):
+                    self.inner.append(row)
+                else:
+                    self.whole.setdefault(pieces[0], []).append(row)
 
     def rows(self, words: str, pieces: list[str]) -> list[_Row]:
         """Rows of which a text of these words may hold a value."""
@@ -65,7 +65,8 @@ class _Index:
             for head in self.whole.keys() & set(pieces):
                 found += [row for row in self.whole[head] if row[1] in words]
         found = [row for row in found if _may_stand(row, pieces)]
-        return sorted(found, key=_by_length) if len(found) > 1 else found
+        # `sb_secret_` before `secret_`
+        return sorted(found, key=lambda row: -len(row[1])) if len(found) > 1 else found
 
 
 def _may_stand(row: _Row, pieces: list[str]) -> bool:
@@ -88,10 +89,6 @@ def _beginning(form: str) -> tuple[str, int]:
 
 
 _beginnings: dict[str, tuple[str, int]] = {}
-
-
-def _by_length(row: _Row) -> int:
-    return -len(row[1])  # `sb_secret_` before `secret_`
 
 
 _made: list[_Index] = []
@@ -198,7 +195,6 @@ _SHORTEST_DRAWN = 5  # characters of each piece that counts
 _LEAST_MARKED, _LEAST_ALONE, _LEAST_PARTS = 20, 30, 45  # drawn characters: prefix that says so, any, no prefix
 _LEAST_ASSIGNED = 24
 _ASSIGNED = r"(?<![A-Za-z0-9])([A-Z][A-Z0-9_]{2,40})=\\{0,3}[\"']?$"
-_FACT = r"ID|HASH|SHA|SUM|DIGEST|TAG|NONCE|REV|COMMIT|VERSION|PUB|CURSOR|DATA|CONTENT"
 _RUN = (
     r"(?!eyJ)(?<![A-Za-z0-9_.~/+@%-])[A-Za-z0-9](?=[A-Za-z0-9]{0,30}[_.~-]|[A-Za-z0-9]{20})[A-Za-z0-9_.~-]{19,}+"
     r"(?:[+/=][A-Za-z0-9_+/=-]{0,2000}+)?"
@@ -248,7 +244,7 @@ def _hidden_run(match: re.Match[str]) -> str:
 def _is_assigned(match: re.Match[str]) -> bool:
     """Tell whether it is the value of an environment variable (`ACME_LIVE=...`) that is no fact about something."""
     found = compiled(_ASSIGNED).search(match.string[max(0, match.start() - 50) : match.start()])
-    return found is not None and compiled(_FACT).search(found[1]) is None
+    return found is not None and not is_announced(found[1])
 
 
 # A key without a form of its own, beside the name of its provider (`vercel: ...`).

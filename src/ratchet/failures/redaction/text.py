@@ -125,13 +125,13 @@ def _redacted_once(text: str) -> str:
         found = named.hide_named(found, low if found is text else named.lowered(found))
         if "\n" in found:
             found = _without_entries(found, low)
-    if not stands.isdisjoint(forms.CODES):
-        from ratchet.failures.redaction.lines import hide_codes
-
-        found = hide_codes(found)
     if not stands.isdisjoint(_SPEAKS):
         from ratchet.failures.redaction.looks import hide_spoken
 
+        if not stands.isdisjoint(forms.CODES):
+            from ratchet.failures.redaction.lines import hide_codes
+
+            found = hide_codes(found)
         found = hide_spoken(found, words if found is text else set(found.split()))
     if is_drawn:
         from ratchet.failures.redaction.looks import hide_lone
@@ -146,31 +146,23 @@ _SPEAKS = ("pass", "pw", "secret", "token", "cred", "auth", "key", *forms.SPOKEN
 
 def _without_lines(text: str, low: str, stands: set[str]) -> str:
     """The text without what only its lines tell: passphrases and columns. `low` is the text in lower case."""
-    if "pass" in stands and (": " in low or " = " in low):
-        from ratchet.failures.redaction.lines import hide_phrases, hide_yaml_pass
-
-        text = hide_yaml_pass(hide_phrases(text))
+    has_lines = ("\n" in low or "\\n" in low) and not stands.isdisjoint(_COLUMNS)
+    steps = (
+        ("hide_phrases", "pass" in stands and (": " in low or " = " in low)),
+        ("hide_yaml_pass", "pass" in stands and ": " in low),
+        ("hide_blocks", (": |" in low or ": >" in low) and compiled(forms.BLOCK).search(low)),
+        ("hide_bracketed", compiled(_BRACKET).search(low)),
+        ("hide_inserted", "insert " in low and "values" in low),
+        ("hide_columns", has_lines and compiled(forms.COLUMN).search(low)),
+    )
     if "secret" in stands and "kind" in low:
         from ratchet.failures.redaction.manifests import hide_manifests
 
         text = hide_manifests(text)
-    if (": |" in low or ": >" in low) and compiled(forms.BLOCK).search(low) is not None:
-        from ratchet.failures.redaction.lines import hide_blocks
+    for name in [name for name, is_due in steps if is_due]:
+        from ratchet.failures.redaction import lines
 
-        text = hide_blocks(text)
-    if compiled(_BRACKET).search(low) is not None:
-        from ratchet.failures.redaction.lines import hide_bracketed
-
-        text = hide_bracketed(text)
-    if "insert " in low and "values" in low:
-        from ratchet.failures.redaction.lines import hide_inserted
-
-        text = hide_inserted(text)
-    has_lines = ("\n" in low or "\\n" in low) and not stands.isdisjoint(_COLUMNS)
-    if has_lines and compiled(forms.COLUMN).search(low) is not None:
-        from ratchet.failures.redaction.lines import hide_columns
-
-        text = hide_columns(text)
+        text = getattr(lines, name)(text)
     return text
 
 

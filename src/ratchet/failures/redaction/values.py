@@ -7,7 +7,6 @@ Lean: a hook process imports this.
 from __future__ import annotations
 
 from _operator import add  # `operator` and what it loads take a hook 0.2 ms
-from itertools import pairwise
 
 from ratchet.failures.expressions import compiled
 
@@ -106,14 +105,10 @@ _NAMED_SO = (
     r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
 )
 _HASH = (
-    r"(?i)(?:[a-z0-9]{0,40}[-_:/.]){0,12}(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
+    r"(?:[a-zA-Z0-9]{0,40}[-_:/.]){0,12}(?<![0-9a-f])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
     r"|\w{1,40}-[0-9a-f]{32,}$|[0-9a-f]+(?:-[0-9a-f]+)+$|[0-9a-f]{32}$"
 )
 _UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
-_OF_CREDENTIAL = (
-    r"(?:[A-Za-z]+[/_.:-])*[A-Za-z]*?(?:(?<=[/_.:-])|(?<=[a-z])(?=[A-Z]))"
-    r"(?i:password|passwd|token|key|secret|credential|cred|pat|auth)s?(?:[/_.:-][A-Za-z]+)*$"
-)
 
 
 def is_hash(value: str) -> bool:
@@ -126,19 +121,15 @@ def is_uuid(value: str) -> bool:
     return compiled(_UUID).search(value) is not None
 
 
-def names_credential(value: str) -> bool:
-    """Tell whether a value is the name of a credential: words, one of them saying so (`prod/payments/stripe-key`)."""
-    return compiled(_OF_CREDENTIAL).match(value) is not None
-
-
 # What announces a checksum, an id, something public or encoded, up to the value itself.
 _ANNOUNCES = (
-    r"(?i)(?:\bh1|sha-?\d{1,3}|md5|base64|hash|sum|digest|etag|integrity|fingerprint|thumbprint"
-    r"|(?:public|pub|site|partition|primary|sort|cache|object|idempotency|websocket)[ _-]?key|nonce|challenge|\bcid"
-    r"|cursor|version(?:[ _-]?id)?|(?<![a-z])id|identifier|commit|rev(?:ision)?|tree|blob|trace|request|cache|boundary"
-    r"|(?-i:[a-z]Id)|session|run|job|task|thread|message|call|response|event|object|document|count|address"
-    r"|using [a-z0-9]{2,8} key)"
-    r"[\s\"'\\]{0,8}(?:[:=,(]|->)?[\s\"'\\(\[]{0,8}$"
+    r"(?i)(?:\bh1|sha-?\d{1,3}|md5|base64|hash|sum|digest|etag|integrity|fingerprint|thumbprint|nonce|challenge|\bcid"
+    r"|(?:public|pub|verif(?:y|ying|ication)|site|partition|primary|sort|cache|object|idempotency|websocket)[ _-]?key"
+    r"|using [a-z0-9]{2,8} key|(?:page|next|continuation|pagination|resume|sync)[ _-]?token|cursor|signature"
+    r"|encrypted[ _-]?(?:content|data)|version(?:[ _-]?id)?|(?<![a-z])id(?:-\d)?|identifier|[?&]\w{1,20}id"
+    r"|(?-i:[a-z]Id)|commit|rev(?:ision)?|tree|blob|trace|request|cache|boundary|session|run|job|task|thread|message"
+    r"|call|response|event|object|document|count|address)"
+    r"[\s\"'\\]{0,8}(?:[:=,(]|->)?[\s\"'\\(\[]{0,8}$|\bENC[\[(][^\])\s]{0,200}$"
 )
 
 
@@ -150,41 +141,51 @@ def is_announced(before: str) -> bool:
 # --- standing for another --------------------------------------------------------------------------------------------
 PLAIN = frozenset(
     """
-    a an and any are at be but by can cannot changed default denied disabled does empty enabled error
-    expected expired failed failure false field flag for found from has hidden if in incorrect inherit input
-    invalid is it may mandatory match mismatch missing must needed nil no none not null of ok on only pass password
-    option optional options or prompt provided rejected required revoked set should str string text that the
-    this to true type undefined unknown unset value was with wrong yes you your bytes int bool object
-    number basic bearer digest await todo
+    a about above after again all also an and another any are as at await back basic be bearer because been before
+    being below between bool both but by bytes can cannot changed characters check choose click contain containing
+    contains could default denied did digest disabled do does done during each eight either else empty enabled enter
+    entered error every expected expired failed failure false field flag for forgot forgotten found four from get
+    give had has have he her here hidden hint his how i if in incorrect inherit input int into invalid is it it's
+    its key keys least length less let letter letters line lines login long longer make mandatory match may minimum
+    mismatch missing more most must my need needed needs never new nil no none not now null number numbers object of
+    ok old on once one only onto option optional options or other our out over pass passphrase password per place
+    please policy press prompt provided read redacted rejected repeat required reset retry retype revoked same see
+    set seven shall she short should since six so some str string such symbols text than that the their them then
+    there these they this three time times to todo too true try two type undefined under unknown unset until up
+    upper use used user uses using value vault via want was we weak what when where which while who will with within
+    without would wrong yes yet you your
     """.split()  # noqa: SIM905
 )
-"""Words that say something of a value and are none."""
+"""Words that say something of a value, as sentences about passwords do, and are none."""
+_HIDES = ("[redacted:", "ENC[", "ENC(", "***", "•••", ".*", "[^")
 _MASK = frozenset("*x.•…-_#X?")
+_FILLED_IN = ("${", "$(", "%{", "{{", "#{")  # by the program that reads it
 _ALIKE = 0.6  # of its pairs are twice one character
 _LEAST_ALIKE = 5  # characters
 _BEGUN = r"(?:(?:[A-Za-z0-9]{1,8}[-_.:])*|[A-Z]{2,}\w{0,4}|eyJ\w{0,40})(?:\.{3}|…)$"  # a prefix, and so on
-_SAYS_SO = r"your|example|placeholder|change[-_]?me|replace"
+_SAYS_SO = ("your", "example", "placeholder", "changeme", "change-me", "change_me", "replace")
 
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value only stands for another: none at all, a variable, a word about a value, a mask, a beginning,
     one character again and again, a hidden one, or one that says so."""
+    if not value or (value[0] in "$<%{(" and not is_drawn(value, 0.4)):
+        return True
+    low = value.lower()
     return (
-        not value
-        or (value[0] in "$<%{(" and not is_drawn(value, 0.4))
-        or "$(" in value
-        or "${" in value
-        or value.startswith("[redacted:")
-        or value.lower().strip("'\"[](){}") in PLAIN
+        low.strip("'\"[](){}/") in PLAIN
+        or value.startswith(_HIDES)
+        or any(map(value.__contains__, _FILLED_IN))
+        or (any(map(low.__contains__, _SAYS_SO)) and ("EXAMPLE" in value or compiled(r"[0-9]").search(low) is None))
+        or (value[-1] in ".…" and compiled(_BEGUN).match(value) is not None)
+        or (2 * len(set(low)) <= len(low) and _is_one_character(value))
         or _MASK.issuperset(value)
-        or "EXAMPLE" in value
-        or (compiled(_SAYS_SO).search(value.lower()) is not None and compiled(r"[0-9]").search(value) is None)
-        or compiled(_BEGUN).match(value) is not None
-        or _is_one_character(value)
     )
 
 
 def _is_one_character(value: str) -> bool:
     """Tell whether most of it is one character after another, but for a digit: people choose 111111."""
-    alike = sum([one == other and one not in "123456789" for one, other in pairwise(value[:_JUDGED])])
+    alike = sum(
+        [one == other and one not in "123456789" for one, other in zip(value[:_JUDGED], value[1:_JUDGED], strict=False)]
+    )
     return len(value) >= _LEAST_ALIKE and alike >= _ALIKE * (min(len(value), _JUDGED) - 1)
