@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FORMS = Path(__file__).parent / "data" / "secret_forms.txt"
+HARMLESS = Path(__file__).parent / "data" / "harmless_forms.txt"
 _CLASSES = {
     "w": string.ascii_letters + string.digits,
     "b": string.ascii_letters + string.digits + "-_",
@@ -80,7 +81,7 @@ def parts(path: Path = FORMS) -> dict[str, list[str]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("# == "):
             part = line.split()[2].rstrip(":")
-        elif line and not line.startswith("# "):
+        elif line and part and not line.startswith("# "):
             found.setdefault(part, []).append(line)
     return found
 

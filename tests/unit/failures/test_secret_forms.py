@@ -43,7 +43,7 @@ def test_a_value_of_each_row_of_the_table_is_gone(values: ModuleType, frame: str
         assert drawn.is_hidden(redact(drawn.text)), form
 
 
-@pytest.mark.parametrize("part", ["before", "after", "later", "unseen", "fifth", "sixth", "seventh", "eighth"])
+@pytest.mark.parametrize("part", ["before", "after", "later", "unseen", "fifth", "sixth", "seventh", "eighth", "ninth"])
 def test_the_goal_is_reached_on_each_part_of_the_written_forms(values: ModuleType, part: str) -> None:
     texts = [frame for form in values.parts()[part] for frame in values.framed(form)]
     drawn = [values.draw(text, random.Random(text)) for text in texts]

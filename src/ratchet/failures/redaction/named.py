@@ -126,6 +126,7 @@ _ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
     r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
+_GOES_ON = r"\.{3}|…|<[A-Za-z]"
 _SENTENCE = r"(?:_[a-z]+)+"
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
 # ... and of what says which credential is meant (`secret_id`, `SecretArn`, `existingSecret`); a key's is public.
@@ -336,7 +337,7 @@ def _is_credential(
     shortest = _SHORTEST_PASSWORD if _is_variable(text, name, gap) else shortest
     return (
         _may_be_one(low, name, gap, value, shortest, quoted, end)
-        and (quoted or not text.startswith(("...", "…"), end) or not is_placeholder(f"{value}..."))
+        and (quoted or compiled(_GOES_ON).match(text, end) is None or not is_placeholder(f"{value}..."))
         and not _is_name(low, name, gap, value, quoted)
     )
 
@@ -414,7 +415,7 @@ def _is_name(low: str, name: re.Match[str], gap: re.Match[str], value: str, quot
     if compiled(_WHICH).search(said) or (is_secret and compiled(_ASKED_BEFORE).search(before)):
         is_public = name[0].endswith("key") and not name[0].startswith("private")
         return ("finger" in said or is_hash(value.lower())) if is_public else not (is_uuid(value) or is_drawn(value))
-    is_password = not is_secret and ("pass" in name[0] or not name[0].isascii())
+    is_password = compiled("secret|token|key|cred|auth|s(?:ig|ession)").match(name[0]) is None
     return not is_password and compiled(_OF_CREDENTIAL).match(value) is not None
 
 

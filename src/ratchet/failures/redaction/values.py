@@ -160,9 +160,9 @@ PLAIN = frozenset(
 _HIDES = ("[redacted:", "ENC[", "ENC(", "***", "•••", ".*", "[^")
 _MASK = frozenset("*x.•…-_#X?")
 _FILLED_IN = ("${", "$(", "%{", "{{", "#{")  # by the program that reads it
-_ALIKE = 0.6  # of its pairs are twice one character
+_ALIKE, _ALIKE_IN_A_ROW = 0.6, 0.4  # of its pairs are twice one character
 _LEAST_ALIKE = 5  # characters
-_BEGUN = r"(?:(?:[A-Za-z0-9]{1,8}[-_.:])*|[A-Z]{2,}\w{0,4}|eyJ\w{0,40})(?:\.{3}|…)$"  # a prefix, and so on
+_BEGUN = r"(?:(?:[A-Za-z0-9]{1,8}[-_:])*|[A-Z]{2,}\w{0,4}|eyJ\w{0,40})(?:\.{3}|…|<[\w .-]+>)$"  # a prefix, and so on
 _SAYS_SO = ("your", "example", "placeholder", "changeme", "change-me", "change_me", "replace")
 
 
@@ -177,7 +177,7 @@ def is_placeholder(value: str) -> bool:
         or value.startswith(_HIDES)
         or any(map(value.__contains__, _FILLED_IN))
         or (any(map(low.__contains__, _SAYS_SO)) and ("EXAMPLE" in value or compiled(r"[0-9]").search(low) is None))
-        or (value[-1] in ".…" and compiled(_BEGUN).match(value) is not None)
+        or (value[-1] in ".…>" and compiled(_BEGUN).match(value) is not None)
         or (2 * len(set(low)) <= len(low) and _is_one_character(value))
         or _MASK.issuperset(value)
     )
@@ -185,7 +185,7 @@ def is_placeholder(value: str) -> bool:
 
 def _is_one_character(value: str) -> bool:
     """Tell whether most of it is one character after another, but for a digit: people choose 111111."""
-    alike = sum(
-        [one == other and one not in "123456789" for one, other in zip(value[:_JUDGED], value[1:_JUDGED], strict=False)]
-    )
-    return len(value) >= _LEAST_ALIKE and alike >= _ALIKE * (min(len(value), _JUDGED) - 1)
+    value = value[:_JUDGED]
+    alike = sum([one == other and one not in "123456789" for one, other in zip(value, value[1:], strict=False)])
+    share = _ALIKE if compiled(r"([^1-9])\1{7}").search(value) is None else _ALIKE_IN_A_ROW
+    return len(value) >= _LEAST_ALIKE and alike >= share * (len(value) - 1)
