@@ -107,6 +107,9 @@ def test_what_a_text_says_to_be_public_stays(text: str) -> None:
         'curl -u "AC511b630ee91128c516938beea38f7fcf:%s" https://h',
         "You can use bob with password %s to see it.",
         "le mot de passe est : %s",
+        "Password for the staging env: %s",
+        "the token of the new file: %s",
+        "Password reset: %s",
         "token=eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..%s.abcdefgh",
     ],
 )

@@ -126,6 +126,7 @@ _ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
     r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
+_PGP = 40  # hexadecimal digits, mostly in upper case, that name a key
 _GOES_ON = r"\.{3}|…|<[A-Za-z]"
 _SENTENCE = r"(?:_[a-z]+)+"
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
@@ -298,7 +299,7 @@ def _items(text: str, start: int, name: re.Match[str], gap: re.Match[str], short
     spans: list[tuple[int, int]] = []
     if gap["opener"] or not text.startswith(("[", "- "), start):
         return spans
-    for _ in range(_MOST_ITEMS):
+    for _ in range(20):
         found = compiled(_ITEM).match(text, start)
         if found is None:
             break
@@ -309,7 +310,6 @@ def _items(text: str, start: int, name: re.Match[str], gap: re.Match[str], short
     return spans
 
 
-_MOST_ITEMS = 20
 _ITEM = r"\s{0,40}(?:[\[,]\s{0,40}([\"'])([^\"'\r\n\\]{3,200})\1|- ([^\s\"',\[\]{}]{3,200})(?=\s|$))"
 
 
@@ -391,7 +391,7 @@ def _is_fact(low: str, name: re.Match[str], gap: re.Match[str], value: str) -> b
     before = low[max(0, name.start() - 20) : name.start()]
     is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
     is_proof = name[0] == "signature" or (
-        name[0].startswith(("key", "session")) and is_hash(value.lower() if gap["sep"].isspace() else value)
+        name[0].startswith(("key", "session")) and is_hash(value.lower() if len(value) == _PGP else value)
     )
     return is_uuid(value) or (is_proof and not is_set)
 
@@ -433,8 +433,7 @@ def _is_option(low: str, start: int) -> bool:
 
 _SAID = r"(?:(?:is|to)(?: \w+)?|lautet|ist|est|es|é|è|jest|är)(?:\s:)?|[|│是为為は는은]"
 _FIELD = r"[A-Za-z_][\w.-]*="
-_COLON = r"(?:\s|\\{1,7}[nrt])*:(?!=)"
-_LINE_END = r"$|[\r\n]|\\{1,7}[nr]"
+_COLON, _LINE_END = r"(?:\s|\\{1,7}[nrt])*:(?!=)", r"$|[\r\n]|\\{1,7}[nr]"
 
 
 def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool) -> bool:
@@ -447,7 +446,8 @@ def _is_harmless(name: str, gap: re.Match[str], value: str, *, is_literal: bool)
         or (not name.isascii() and 2 * len(value.encode()) > 3 * len(value))  # goes on in that language
     ):
         return True
-    rest = gap["rest"] or (":" in gap["sep"] and (gap["spoken"] or "")[1:])
+    word = (gap["spoken"] or "")[1:]
+    rest = gap["rest"] or (word if ":" in gap["sep"] and " " not in word else "")
     if rest and (compiled(_ABOUT).search(rest) or (compiled(_IN_FILE).search(rest) and value[0].isdecimal())):
         return True
     low = value.lower()
