@@ -110,6 +110,7 @@ def test_what_a_text_says_to_be_public_stays(text: str) -> None:
         "Password for the staging env: %s",
         "the token of the new file: %s",
         "Password reset: %s",
+        '  ~ admin_password = "changeme" -> "%s"',
         "token=eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..%s.abcdefgh",
     ],
 )

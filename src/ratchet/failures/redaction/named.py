@@ -112,7 +112,7 @@ _CLASSES = tuple(
 
 
 # A plan or a diff of values says both: `password = "old" -> "new"`.
-_BECOMES = r"(\\{0,15}[\"']\s{1,4}->\s{1,4}\\{0,15}[\"'])[^\"'\r\n\\]{3,200}(?=\\{0,15}[\"'])"
+_BECOMES = r"\\{0,15}[\"']\s{1,4}->\s{1,4}\\{0,15}[\"']([^\"'\r\n\\]{3,200})(?=\\{0,15}[\"'])"
 _UNQUOTED = r"(?:[^\s\"'`<>&|;\\]|\\(?![nrt\"'\\]))+"
 _NEXT_FIELD = r",(?=[\w.-]{1,60}[=:])"
 _QUOTED_LIMIT = 1000  # characters searched for the closing quote; beyond, the value is taken as unquoted
@@ -193,14 +193,14 @@ def hide_named(text: str, low: str) -> str:
                 end = run_end
             spans = _items(text, start, name, gap, _SPOKEN if shortest == _SHORTEST_PASSWORD else _LONG)
             is_one = chained > _MOST_NAMES or _is_credential(text, low, name, gap, shortest, quoted, end)
-            for at, till in spans or [(start, end)] * is_one:
+            spans = spans or [(start, end)] * is_one
+            new = compiled(_BECOMES).match(text, end) if quoted else None
+            if new is not None and (is_one or (not gap["rest"] and is_placeholder(text[start:end]))):
+                spans.append(new.span(1))
+            for at, till in spans:
                 hidden = f"[redacted:{label if name[0][0] != 's' else 'secret'}]"
                 out += (text[done:at], hidden)
                 done = position = till if len(out) < 2 * most else len(text)
-                new = compiled(_BECOMES).match(text, done)
-                if new is not None:
-                    out += (new[1], hidden)
-                    done = position = new.end()
         if out:
             text = "".join((*out, text[done:]))
             low = lowered(text)
