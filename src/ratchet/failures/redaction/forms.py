@@ -443,7 +443,7 @@ _COMMANDS = {
 }
 _SIGNS = tuple(_COMMANDS)
 # fmt: on
-CODES = ("recovery", "backup code", "scratch")
+CODES = ("recovery", "backup")
 SPOKEN = ("login", "log in", "identify", "encrypt", *CODES)
 """What speaks of a credential and is no name of one."""
 _NAMED = (*named.NEEDLES, *named.ASSIGNED, *named.FOREIGN)

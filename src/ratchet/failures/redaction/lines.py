@@ -167,7 +167,7 @@ def _hidden_phrase(match: re.Match[str]) -> str:
 
 
 # --- codes -----------------------------------------------------------------------------------------------------------
-_CODES = r"(?i)(?:recovery|backup|scratch)[ _-]codes?[^\n:0-9]{0,60}[:\n]"
+_CODES = r"(?i)(?:recovery|backup)[ _-]codes?[^\n:0-9]{0,60}[:\n]"
 _CODE = r"(?<![\w.-])[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{4,12}){0,3}(?![\w.-])"
 _CODES_LINE = rf"[\s\[\"'>*•-]*(?:\d{{1,2}}[.)][ \t]+)?(?:{_CODE}[\"',;\s\]]*)*"
 _MOST_LINES = 20

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ratchet.failures.expressions import compiled
 from ratchet.failures.redaction.literals import LONGEST, MOST
 from ratchet.failures.redaction.named import FOREIGN
-from ratchet.failures.redaction.values import is_announced, is_drawn, is_unlikely
+from ratchet.failures.redaction.values import is_announced, is_drawn, is_placeholder, is_unlikely
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _without(match: re.Match[str]) -> str:
     if word in _dull or match.string.startswith("(", match.end()) or not (places := _candidates(word)):
         return word
     if kind := _kind(match.string, match.start(), match.end()):
-        for start, end in reversed(places):
+        for start, end in [place for place in reversed(places) if not is_placeholder(word[slice(*place)])]:
             word = f"{word[:start]}[redacted:{kind}]{word[end:]}"
     return word
 

@@ -79,7 +79,7 @@ _MIXED = r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9].{0,60}[!@#^&?$].*"  # of
 def is_unlikely(value: str) -> bool:
     """Tell whether nobody would name anything so: letters among digits or signs."""
     value = value.rstrip(".,!?*_-=") + "!" * value.endswith("!")
-    if not _SHORTEST <= len(value) <= _LONGEST or compiled(_NAMED_SO).match(value) or is_placeholder(value):
+    if not _SHORTEST <= len(value) <= _LONGEST or compiled(_NAMED_SO).match(value):
         return False
     if len(value) >= _SHORTEST_WORD and compiled(_MIXED).fullmatch(value) and "_" not in value:
         return True
