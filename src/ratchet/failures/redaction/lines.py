@@ -170,22 +170,23 @@ def _hidden_phrase(match: re.Match[str]) -> str:
 _CODES = r"(?i)(?:recovery|backup)[ _-]codes?[^\n:0-9]{0,60}[:\n]"
 _CODE = r"(?<![\w.-])[0-9A-Za-z]{4,12}(?:-[0-9A-Za-z]{4,12}){0,3}(?![\w.-])"
 _CODES_LINE = rf"[\s\[\"'>*•-]*(?:\d{{1,2}}[.)][ \t]+)?(?:{_CODE}[\"',;\s\]]*)*"
-_MOST_LINES = 20
 
 
 def hide_codes(text: str) -> str:
     """The text without the codes that follow the words `recovery codes`: groups of one length, a digit among them."""
-    for heading in reversed([*compiled(_CODES).finditer(text)]):
-        end = heading.end()
-        for line in text[end:].split("\n", _MOST_LINES)[:_MOST_LINES]:
-            if compiled(_CODES_LINE).fullmatch(line) is None:
+    out: list[str] = []
+    done = 0
+    for heading in compiled(_CODES).finditer(text):
+        start = end = heading.end()
+        for line in text[start : start + 600].split("\n"):
+            if start < done or compiled(_CODES_LINE).fullmatch(line) is None:
                 break
             end += len(line) + 1
-        said = text[heading.end() : end]
-        codes = compiled(_CODE).findall(said)
+        codes = compiled(_CODE).findall(said := text[start:end])
         if len(codes) > 1 and len({len(code) for code in codes}) == 1 and any(map(str.isdigit, "".join(codes))):
-            text = text[: heading.end()] + compiled(_CODE).sub("[redacted:password]", said) + text[end:]
-    return text
+            out += (text[done:start], compiled(_CODE).sub("[redacted:password]", said))
+            done = end
+    return "".join((*out, text[done:]))
 
 
 # --- YAML ------------------------------------------------------------------------------------------------------------

@@ -126,7 +126,6 @@ _ABOUT = (
     r"(?:count|limit|name|type|file|path|url|uri|length|len|size|ttl|expir\w*|required|field|version|usage|budget|stdin"
     r"|policy|hint|reset|label|format|arn|env|error|status|used|timeout|backend|ref|interval|hasher|encoder|iz(?:er|ed?|ation)|is(?:ed?|ation))s?$"
 )
-_PGP = 40  # hexadecimal digits, mostly in upper case, that name a key
 _GOES_ON = r"\.{3}|…|<[A-Za-z]"
 _SENTENCE = r"(?:_[a-z]+)+"
 _IN_FILE = r"\.[a-z]{1,5}$"  # `password_hasher.py:12: in verify`
@@ -391,7 +390,7 @@ def _is_fact(low: str, name: re.Match[str], gap: re.Match[str], value: str) -> b
     before = low[max(0, name.start() - 20) : name.start()]
     is_set = before[-1:] in ("_", "&", "?", "-") if gap["sep"] == "=" else before[-1:] == "-" and ":" in gap["sep"]
     is_proof = name[0] == "signature" or (
-        name[0].startswith(("key", "session")) and is_hash(value.lower() if len(value) == _PGP else value)
+        name[0].startswith(("key", "session")) and is_hash(value.lower() if len(value) == 40 else value)
     )
     return is_uuid(value) or (is_proof and not is_set)
 
