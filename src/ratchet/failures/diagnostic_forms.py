@@ -20,6 +20,8 @@ _BELOW_RUST = r">^\s*(?:-->|╭▸|┌─) (?P<path>[^\s:]+):(?P<line>\d+)"
 _BELOW_MIX = r">^\s*(?:│\s*)?└─ (?P<path>[^\s:]+):(?P<line>\d+)|^  (?P<path2>[\w./-]+\.exs?):(?P<line2>\d+)"
 _BELOW_CREDO = r">^\s*┃\s+(?P<path>[^\s:]+\.exs?):(?P<line>\d+)"
 _ABOVE_FILE = r"<^(?P<path>(?:/|\w:\\|[\w.@-]+/)?\S*\w\.(?:[cm]?[jt]sx?|vue|svelte|astro|s?css))$"
+_IN_BIOME = r"^\s{0,8}(?:at )?(?P<path>[^\s:]{1,300}\.\w{1,12})(?::(?P<line>\d{1,6}):\d{1,5})?"
+_ABOVE_BUN = r"<^\s{2,8}at .*\((?P<path>[^()]+):(?P<line>\d+):\d+\)$"
 _ABOVE_PYTHON = r"<^\s+File \"(?P<path>[^\"\n]+)\", line (?P<line>\d+)"
 
 FORMS: tuple[FormRow, ...] = (
@@ -55,6 +57,13 @@ FORMS: tuple[FormRow, ...] = (
     ),
     ("eslint", "error", r"^\s+(?P<line>\d{1,6}):\d{1,5}\s+error\s+(?P<msg>.+)$", "eslint:{said}", _ABOVE_FILE),
     ("biome", " lint/", PLACE + r" (?P<code>lint/\w+/\w+)(?P<msg>)", "biome:{code}", ""),
+    (
+        "biome",
+        " ━",
+        rf"{_IN_BIOME} (?P<code>format|assist/\w+/\w+|organizeImports)(?P<msg>)\b",
+        "biome:{code}",
+        "",
+    ),
     ("typecheck", "(typecheck)", PLACE + r": (?P<msg>(?!: ).+) \(typecheck\)$", "c:{said}", ""),
     (
         "golangci",
@@ -149,6 +158,7 @@ FORMS: tuple[FormRow, ...] = (
         "t:{said}",
         r">^ ❯ (?P<path>[^\s:]+\.[cm]?[jt]sx?):(?P<line>\d+):\d+$",
     ),
+    ("bun", "(fail) ", r"^\(fail\) (?P<source>.+?)(?P<msg>)(?: \[[\d.]+m?s\])?$", "t:{said}", _ABOVE_BUN),
     (
         "rspec",
         "Failure/Error: ",
@@ -186,6 +196,7 @@ FORMS: tuple[FormRow, ...] = (
     ),
     ("gradle", "Execution failed", r"^(?P<msg>Execution failed for task .+)$", "gradle:{said}", ""),
     ("maven", "Failed to execute goal", r"^\[ERROR\] (?P<msg>Failed to execute goal .+)$", "maven:{said}", ""),
+    ("git", " are ignored by ", r"^(?P<msg>The following paths are ignored by .+)$", "git:{said}", ""),
     ("git", "fatal: ", r"^fatal: (?P<msg>.+)$", "git:{said}", ""),
     (
         "cargo",

@@ -273,6 +273,8 @@ def _found(
             return None
     if form.tool == "pre-commit":
         message = lines[at].removeprefix("- ")
+    elif form.tool == "bun":
+        message = _said_above(lines, at)
     elif not message and form.tool in ("rspec", "npm", "jest", "dialyzer", "biome"):
         message = next((text.strip(" ×✖!ℹi") for text in lines[at + 1 : at + 4] if text.strip()), code)
     if (not message and not code) or message == "too many errors":
@@ -280,6 +282,16 @@ def _found(
     source = source or _quoted(lines, at)
     key = _key(form, groups, message, path, lines[at + 1 : at + 8])
     return Diagnostic(key, message[:_MESSAGE_CHARS], path, line, source[:_MESSAGE_CHARS], form.tool)
+
+
+def _said_above(lines: Sequence[str], at: int) -> str:
+    """The error that bun prints above the name of the test that failed of it; those of other tests were caught."""
+    for line in reversed(lines[max(0, at - _ABOVE) : at]):
+        if line.startswith(("(fail) ", "(pass) ")):
+            break
+        if line.startswith("error: "):
+            return line.removeprefix("error: ")
+    return ""
 
 
 def _closed(message: str) -> str:

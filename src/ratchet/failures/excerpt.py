@@ -23,13 +23,18 @@ _HEADER = (
     r"|Original token count: |Total output lines: |Output:$"
 )
 _TOOL_ERROR = "<tool_use_error>"
+# What PowerShell puts around the sentence of an error: where, the line with its mark, and its classes.
+_POWERSHELL = (
+    r"(?m)^(?:At (?:line|.{1,300}):\d{1,6} char:\d{1,6}$|\+ .{0,300}$"
+    r"|[ ]{4}\+ (?:CategoryInfo|FullyQualifiedErrorId) .{0,400}$|[ ]$)\n?"
+)
 
 # A line is looked at only if it holds one of these, or starts with a place in a source file.
 _HINTS = (
     *("error", "fail", "fatal", "panic", "exception", "denied", "not found", "cannot", "can't", "no such", "unable"),
     *("abort", "reject", "killed", "fault", "not ok", "refused", "timed out", "conflict", "expected", "received:"),
     *("***", "** (", "undefined", "ignored by", "not formatted", "err!", "no test"),
-    *("\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
+    *("\u2501\u2501\u2501", "\u2717", "\u2715", "\u2716", "\u00d7", "\u2503 ["),
 )
 _PLACE = r"^[ \t]{0,8}[\w./@\-]{1,200}\.[a-z]{1,5}[:(]\d{1,6}[:,)](?!.{0,80}(?:\bwarning\b|\(test\)))"
 _PLACE_SIGN = r"\.[a-z]{1,5}[:(]\d"  # stands in every line that it meets
@@ -45,6 +50,7 @@ _STRONG = (
     r"CONFLICT \(|rejected\]|[Aa]ssertion .{0,80}failed|^[ \t]{0,8}\*\* \(|[Tt]imed out|undefined reference",
     r"[Cc]onnection refused|^[Nn]o tests? (?:found|ran|files)",
     r"^The following paths are ignored|not formatted|would be overwritten",
+    r"^\(fail\) |^ {0,8}(?:at )?\S{1,300} (?:format|lint/\S{1,100}|assist/\S{1,100}) .{0,20}\u2501{3}",  # bun, biome
 )
 # Belongs to a strong line above it.
 _DETAIL = r"^[ \t]{0,12}(?:Expected|Received|left|right|expected|actual|got|want) {0,8}: "
@@ -107,6 +113,8 @@ def _error_lines(text: str, limit: int) -> tuple[str, bool]:
     text = plain(text)
     if text.startswith(_TOOL_ERROR):  # below the sentence stands what was to be edited
         text = text.split("\n", 1)[0]
+    if "+ CategoryInfo " in text:
+        text = compiled(_POWERSHELL).sub("", text)
     if "\n" not in text:
         return text.removeprefix(_TOOL_ERROR).removesuffix("</tool_use_error>").strip()[:limit], False
     chosen = False

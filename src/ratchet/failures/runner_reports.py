@@ -31,7 +31,7 @@ _TEST_REPORTS = (
     r"\btests completed, [1-9]\d{0,6} failed",
     r"\bnpm (?:ERR!|error) Test failed",
     r"^(?:Error: )?Tests? (?:suite )?failed\b",
-    r"^ [1-9]\d{0,6} fail$",  # bun
+    r"^ ?[1-9]\d{0,6} fail$|^\(fail\) .{1,300} \[[\d.]{1,12}m?s\]$",  # bun
     r"\d passed[,|;]? {0,3}[1-9]\d{0,6} failed",
     r"(?<!\d)[1-9]\d{0,6} failed, \d{1,7} (?:passed|total|skipped)",
     r"\bThere (?:were|are) test failures\b|\b[1-9]\d{0,6} of \d{1,7} tests failed",
@@ -51,6 +51,7 @@ _COMPILERS = (
     r"\bundefined reference to\b",
     r"\bld returned \d",
     r"^\*\* \(CompileError\)|^== Compilation error in",
+    r"^[ \t]{0,8}(?:error|warning|info) {1,4}[-\u2022] \S.{0,400}:\d{1,6}:\d",  # dart, flutter
 )
 _REPORTED, _NONE_REPORTED, _COMPILED = (
     Gated("(?m)" + "|".join(forms)) for forms in (_TEST_REPORTS, _NONE_FAILED, _COMPILERS)

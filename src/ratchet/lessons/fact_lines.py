@@ -103,9 +103,10 @@ def _refused_lines(found: ProjectFacts) -> Iterator[str]:
 def _left_lines(found: ProjectFacts) -> Iterator[str]:
     if found.left:
         first = found.left[0]
+        named = _finding_name(first.finding) or first.finding
         more = f", and {len(found.left) - 1} more of this kind" if len(found.left) > 1 else ""
         yield (
-            f"not yours: {_quoted_text(first.head)} shows `{first.finding}` in {first.file}; "
+            f"not yours: {_quoted_text(first.head)} shows `{named}` in {first.file}; "
             f"nobody touched it in {first.sessions} sessions{more}"
         )
 

@@ -266,7 +266,7 @@ def _left(rows: Iterable[Row]) -> list[LeftFinding]:
     """Findings in a file that the last sessions that met them did not edit."""
     held: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
-        if row["file"]:
+        if row["file"] and text_in(row, "file")[0] != "<":  # `<string>`, `<stdin>`: code that was typed
             by_session = held.setdefault((text_in(row, "finding"), text_in(row, "file")), {})
             one = by_session.setdefault(text_in(row, "session"), row)
             if number_in(row, "max:max_at") > number_in(one, "max:max_at"):

@@ -355,3 +355,18 @@ def test_what_differs_in_lines_that_say_nothing_is_the_same_text() -> None:
         kind_of(text(number))
     assert deciding(text(1), SHORT) == deciding(text(2), SHORT) == "\n".join(["Error: no such table"] * 2)
     assert not deciding(text(1), 10_000)
+
+
+def test_of_powershell_the_sentence_stays_without_where_it_was_said() -> None:
+    said = (
+        "At line:1 char:29\n+ cd client && npm install uuid\n+                             ~~\n"
+        "The token '&&' is not a valid statement separator in this version.\n"
+        "    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n"
+        "    + FullyQualifiedErrorId : InvalidEndOfLine\n "
+    )
+    assert error_lines(said) == "The token '&&' is not a valid statement separator in this version."
+
+
+def test_of_a_long_run_of_bun_the_test_that_failed_is_kept() -> None:
+    log = "\n".join([*(f"[Parser] read {n} items" for n in range(400)), "(fail) cart > sums up [0.29ms]", " 1 fail"])
+    assert error_lines(log) == "(fail) cart > sums up [0.29ms]"

@@ -403,3 +403,25 @@ def test_the_kind_of_a_tools_own_error_does_not_depend_on_the_code_that_it_quote
         "replace_all to true. To replace only one occurrence, please provide more context."
     )
     assert kind_of(f"{own}\nString: {quoted}", tool="Edit") == kind_of(own, tool="Edit") == "tool_arguments"
+
+
+EDITED = "Failed to edit, expected 1 occurrence but found 2 in file: "
+ANALYSED = """  error - lib/list.dart:12:5 - The method 'when' isn't defined for the type 'Result'. - undefined_method
+warning - lib/list.dart:10:8 - Unused import: 'package:shop/a.dart'. - unused_import
+
+2 issues found."""
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "kind"),
+    [
+        (f"{EDITED}/p/app/auth/actions.ts.", "replace", "tool_arguments"),
+        (f"{EDITED}C:\\app\\auth\\a.ts.", "replace", "tool_arguments"),
+        ("429 Too many requests https://api.shop.com/v1/rate.json", "WebFetch", "rate_limit"),
+        (ANALYSED, "Bash", "code_error"),
+        ("error: Item 3 failed\nerror: Job queue is at capacity\n1 fail", "Bash", "test_failure"),
+    ],
+    ids=["a path of a file", "of Windows", "an address", "dart", "bun"],
+)
+def test_a_path_names_no_cause_and_a_report_says_what_failed(text: str, tool: str, kind: str) -> None:
+    assert kind_of(text, tool=tool) == kind

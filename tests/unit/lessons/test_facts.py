@@ -15,6 +15,7 @@ from ratchet.lessons import delivery, exposure, facts, failing
 from ratchet.lessons.fence import FACTS_LIMIT
 from ratchet.lessons.learning import take
 from ratchet.lessons.mined import mine_session
+from ratchet.lessons.mining.findings import check_of
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.testing.stores import open_store
@@ -283,3 +284,34 @@ def test_a_chain_is_one_step_of_its_main_command_wherever_it_is_counted(store: S
     by_tool = [(each.name, each.calls, each.failures, each.excused) for each in failing.fails_by(store, "tool")]
     assert by_tool == [("Bash", 3, 1, 1)]
     assert [(each.calls, each.failures, each.excused) for each in failing.fails_by(store, "hour")] == [(4, 2, 1)]
+
+
+def test_what_nobody_touches_is_named_by_its_words_and_code_that_was_typed_is_no_file(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    typed = '  File "<string>", line 1\n    || goto :error\nIndentationError: unexpected indent'
+    vetted = "cache\\map_windows.go:204:13: possible misuse of unsafe.Pointer"
+    for number in range(5):
+        calls = [shell("python -c 'x'", typed), *([shell("go vet ./...", vetted)] if number else [])]
+        ingest(store, session(calls, f"s{number}", start=1_700_000_000.0 + 86_400 * number))
+        mine_session(store, f"s{number}")
+    said = [line for line in facts.facts_of(store, SHOP).lines if line.startswith("not yours")]
+    assert said == [
+        "not yours: `go vet` shows `possible misuse of …` in cache/map_windows.go; nobody touched it in 4 sessions"
+    ]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "check"),
+    [
+        ("git check-ignore -v", ""),
+        ("shop_test print", ""),
+        ("./run_tests.sh", "test"),
+        ("npm run test:unit", "test"),
+        ("actionlint@latest", "lint"),
+        ("mise run lint", "lint"),
+        ("markdownlint-cli2", "lint"),
+    ],
+)
+def test_a_check_is_one_by_its_program_or_task_not_by_a_part_of_a_name(command: str, check: str) -> None:
+    assert check_of(command.split()) == check

@@ -85,6 +85,8 @@ def test_the_newest_source_counts_where_it_is_the_only_one_since(modules: list[s
         ("a.go", '\t"shop.io/shop/cart"', 'Import `cart` from `"shop.io/shop/cart"`'),
         ("a.go", 'import "errors"', 'Import `"errors"`'),
         ("a.ts", "import { Cart } from '@shop/cart';", 'Import `Cart` from `"@shop/cart"`'),
+        ("a.ts", "import fs from 'node:fs';", 'Import `fs` from `"node:fs"`'),
+        ("a.ts", "import { test } from 'bun:test';", 'Import `test` from `"bun:test"`'),
         ("a.py", "from shop.cart import Cart", "Import `Cart` from `shop.cart`"),
         ("a.rs", "use shop::cart::Cart;", "Import `shop::cart::Cart`"),
         ("A.java", "import shop.cart.Cart;", "Import `shop.cart.Cart`"),

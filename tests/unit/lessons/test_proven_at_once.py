@@ -319,7 +319,7 @@ def test_a_tool_that_does_not_start_is_no_missing_file_and_the_shell_looks_in_it
         shell("ls lib/payments"),
     ]
     (lesson,) = learnt(store, found)
-    said = "Where a tool cannot start its own program, as `Glob`, look by `Bash` instead."
+    said = "`Glob` cannot start its own program here: look by `Bash` instead."
     assert lesson.text == said
     assert learnt(store, found, looked) == [each for each in listed(store) if each.id == lesson.id]
     assert recall(store, "File does not exist.", states=("active",)).abstained
@@ -420,4 +420,31 @@ def test_that_a_program_was_built_anew_says_nothing_of_an_error_of_its_own(tmp_p
     failed = shell("./shop enable", "Error: failed to install hooks: not a git repository")
     found = learnt(store, [failed, shell("go build -o shop ./cmd/shop"), shell("./shop enable")])
     assert [each for each in found if "go build" in each.text] == []
+    store.close()
+
+
+def test_a_value_that_a_tool_does_not_know_is_no_program_that_did_not_start(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    calls = [call("Skill", {"skill": "commit"}, "Unknown skill: commit"), shell("git log --grep commit")]
+    learnt(store, calls, calls)
+    told = [each.text for each in listed(store)]
+    assert told == ["There is no `skill` called `commit` here: do not call Skill for it, do it by other means."]
+    store.close()
+
+
+WINDOWS = (
+    "At line:1 char:11\n+ cd client && npm test\n+           ~~\n"
+    "The token '&&' is not a valid statement separator in this version.\n"
+    "    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n"
+    "    + FullyQualifiedErrorId : InvalidEndOfLine"
+)
+
+
+def test_a_shell_that_knows_no_double_ampersand_is_told_as_such(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    (lesson,) = learnt(store, [shell("cd client && npm test", WINDOWS), shell("cd client; npm test")])
+    assert lesson.text == (
+        "Put `;` for `&&`, or `a; if ($?) { b }` where b needs a: the shell here is Windows PowerShell."
+    )
+    assert not learnt(store, [], [shell("cd server && npm test")])  # another session's shell takes it
     store.close()

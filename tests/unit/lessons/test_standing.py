@@ -142,7 +142,7 @@ def test_a_session_is_told_at_its_start_what_every_list_says_it_is(store: Store,
     assert [row["id"] for row in told] == [each.id for each in active]
     assert all(f"lesson {each.id}]" in said for each in active)
     behind = [each for each in found if each.unsaid == NEEDS_ERROR]
-    assert [each.text[:14] for each in behind] == ["Where a tool c", "Run `shop list"]
+    assert [each.text[:14] for each in behind] == ["`Grep` cannot ", "Run `shop list"]
     synced = portable.sync(store, tmp_path / "AGENTS.md", project=SHOP)
     assert [(each.is_habit, each.tried) for each in active] == [(False, 3), (True, 3), (False, 1)]
     assert behind[1].text in (tmp_path / "AGENTS.md").read_text(), "with its error beside it"

@@ -120,6 +120,14 @@ def test_a_question_about_an_edit_is_kept_and_no_candidate(store: SqliteStore) -
     assert (kept.quote, kept.lesson) == ("what does this do?", "")
 
 
+@pytest.mark.parametrize("head", ["write_stdin", "taskupdate", "unknown"])
+def test_who_stops_a_step_that_nobody_else_sees_may_only_go_on(store: SqliteStore, head: str) -> None:
+    step = _step("a", 1)
+    step["step"] = {"tool": head, "head": head, "input": "{}"}
+    _learn(store, [step], (_said("also group the runs by experiment", 3, after="s-a", stopped=True),))
+    assert corrections(store) == ()
+
+
 def _edit(change: str) -> Row:
     return {"tool": "Edit", "head": "edit", "target": "a.py", "change": change}
 

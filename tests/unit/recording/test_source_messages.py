@@ -346,8 +346,10 @@ def test_opencode_parts_are_read(tmp_path: Path) -> None:
         "info": {"role": "assistant", "id": "m", "sessionID": "s"},
         "parts": [{"type": "text", "text": "x"}, {"type": "tool", "callID": KEY, "tool": "bash", "state": state}],
     }
-    found = document(tmp_path / "export.json", {"info": {"id": "s"}, "messages": [message]}).only
+    described: Json = {"id": "ses_1", "directory": "/p/shop"}
+    found = document(tmp_path / "export.json", {"info": described, "messages": [message]}).only
     assert (found.task, found.ok, found.duration_s) == ("bash", False, 2.0)
+    assert (found.session, found.project) == ("ses_1", "/p/shop")
 
 
 def test_a_copied_conversation_counts_once_and_a_rewritten_document_adds_what_is_new(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ _UNKNOWN_NAME = (
     r"\s*\S{0,80}sh ?: (?:(?:\S{1,20} )?\d{1,6} ?: )?(?:[\w+-]{1,60} ?: [^\x00-\x7f][^:\n]{0,200}"
     r"|[^\x00-\x7f][^:\n]{0,200} ?[:\uff1a] ?[\w+-]{1,60})\s*\Z"
 )
+_FILE_PATH = r"(?<![\w:/\\.])(?:[A-Za-z]:)?(?:[\w.@~()\[\]-]{0,80}[/\\]){1,20}[\w.@()\[\]-]{1,80}\.[a-z]\w{0,4}\b"
 _RUN_TOGETHER = r"\b(?:[A-Z][a-z]{1,20}){2,6}\b"
 
 
@@ -166,9 +167,11 @@ def _kind_said(
 
 def own_words(text: str, tool: str) -> str:
     """The error of a tool that is no shell without what it was given, which may quote any error: its first line, where
-    that says enough. Any other text as it is."""
+    that says enough, and no file's path (`app/auth/login.ts`). Any other text as it is."""
     if not tool or programs.is_shell(tool):
         return text
+    if "/" in text or "\\" in text:
+        text = compiled(_FILE_PATH).sub("<path>", text)
     first, below, _ = text.lstrip().partition("\n")
     return first if below and met_by(gist_of(words_of(first)))[0] else text
 

@@ -37,8 +37,9 @@ _PASSES_WITH_TIME = Gated(
     r"|\b50[234]\b|lock|busy|not ready|still (?:starting|running)|in progress|connection refused"
 )
 # What becomes of some ways to write a command line where a client takes it apart at its pipes and puts it together
-# again: how it is written, what the shell says then, and the advice. The words are zsh's and jq's, as real histories
-# hold them.
+# again, or whose shell is another one: how it is written, what the shell says then, and the advice. The words are
+# zsh's, jq's and those of Windows PowerShell, as real histories hold them.
+_JOINED = "&&"
 _MANGLED = (
     (
         "\\\n",
@@ -59,6 +60,12 @@ _MANGLED = (
         re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
         "Write a filter of jq behind a pipe without `!=`, as `select(.x == 1 | not)`: each `!` gets a `\\` here.",
+    ),
+    (
+        _JOINED,
+        re.compile(_JOINED),
+        re.compile(rf"'{_JOINED}'.{{0,80}}separator|ErrorId : InvalidEndOfLine"),  # the id is so in any language
+        f"Put `;` for `{_JOINED}`, or `a; if ($?) {{ b }}` where b needs a: the shell here is Windows PowerShell.",
     ),
 )
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
@@ -134,7 +141,7 @@ def forms_of(command: str) -> list[str]:
     found = [f"form {name}" for name, written, _, _ in _MANGLED if name in command and written.search(command)]
     bare = _QUOTED.sub("''", command) if found else ""
     pieces = _TAKEN_APART.search(bare) and not _TAKEN_WHOLE.search(bare) and not _HIDES_ERRORS.search(bare)
-    return found if pieces else []
+    return found if pieces else [form for form in found if form == f"form {_JOINED}" and _JOINED in bare]
 
 
 def _speaks(failed: ToolCall) -> str:

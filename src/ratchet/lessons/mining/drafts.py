@@ -13,6 +13,7 @@ from ratchet.lessons.mining.evidence import FixVerdict, Seen, judged
 from ratchet.lessons.mining.grounds import Grounds, grounds_of
 from ratchet.lessons.mining.habits import ProjectRuns, Vouched
 from ratchet.lessons.mining.mining import Resolution
+from ratchet.lessons.mining.shell_remedies import MENDS
 from ratchet.lessons.mining.step_evidence import PlainStep, StepSeen, judged_step
 from ratchet.lessons.mining.tool_remedies import TAKES_NO
 from ratchet.lessons.mining.triggers import tells
@@ -54,10 +55,11 @@ def group_of(found: Resolution) -> str:
         return f"edit {found.keys[0]}"
     if not found.text or found.form in ("", "again"):
         return ""
-    if found.rule not in _FIXED_WORDS and not any(tells(key.partition(":")[2]) for key in found.keys):
+    fixed = found.rule in _FIXED_WORDS or found.form.startswith(MENDS)
+    if not fixed and not any(tells(key.partition(":")[2]) for key in found.keys):
         return ""
     # Of a cause that the error names the remedy is one, however the error is worded; any other is its error's own.
-    cause = "" if found.rule in _FIXED_WORDS else f" \0{found.keys[0]}"
+    cause = "" if fixed else f" \0{found.keys[0]}"
     return f"step {found.form}{cause}"
 
 
@@ -146,6 +148,9 @@ def _plain(form: str, seen: Sequence[Resolution], ran: ProjectRuns) -> PlainStep
     head = seen[-1].head
     forms = {each.plain for each in seen if each.plain and each.head == head}
     took = ran.worked([form]) if form.startswith(("flag ", "form ")) else []
+    # That a check passed in other sessions says nothing of what it complained of in this one: it saw other code.
+    if form.startswith(MENDS):
+        forms = set()
     return PlainStep(worked=ran.worked(sorted(forms)), refused=ran.refused(head), took=took)
 
 

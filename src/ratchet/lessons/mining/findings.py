@@ -10,7 +10,17 @@ from ratchet.failures.diagnostics import Diagnostic
 from ratchet.failures.missing_names import name_in
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import ToolCall
-from ratchet.lessons.mining.hunks import SHORTER, Hunk, defined, features, hunks_of, imports, points, words_of
+from ratchet.lessons.mining.hunks import (
+    NEAR_LINES,
+    SHORTER,
+    Hunk,
+    defined,
+    features,
+    hunks_of,
+    imports,
+    points,
+    words_of,
+)
 from ratchet.lessons.mining.refused import CHECKERS
 
 WINDOW_CALLS = 40  # later is another matter
@@ -77,8 +87,14 @@ def check_of(words: Sequence[str]) -> str:
 
 
 def _checks(words: Sequence[str]) -> set[str]:
-    parts = [part for word in words if word[:1] != "-" for part in _SPLIT.split(word.lower())]
-    return {_CLASS_OF.get(part, "lint") for part in parts if part in _CLASS_OF or part.endswith("lint")}
+    """The kinds of check that words name. Of a program only its whole name counts or that of a script (`run_tests.sh`):
+    `shop_test print` is what somebody built; git's words are about files (`git check-ignore`)."""
+    if not words or words[0] == "git":
+        return set()
+    program = words[0].lower().rpartition("/")[2].partition("@")[0]
+    own = _SPLIT.split(program) if "." in program or "/" in words[0] else program.split("-")
+    own += [part for word in words[1:] if word[:1] != "-" for part in _SPLIT.split(word.lower())]
+    return {_CLASS_OF.get(part, "lint") for part in own if part in _CLASS_OF or part.endswith("lint")}
 
 
 def ended(calls: Sequence[ToolCall]) -> list[Ended]:
@@ -98,6 +114,7 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
         if not kinds and not call.ok:
             continue
         there = {_ident(each) for each in shown}
+        known = len(found)
         compiled = any(each.key[:2] == "c:" for each in shown)
         for ident, one in list(waiting.items()):
             if at - one.last > WINDOW_CALLS:
@@ -108,10 +125,26 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
             elif _tells(call, kinds, one, compiled=compiled):
                 del waiting[ident]
                 found.append(_end(one, call, edits, at))
+        found[known:] = _without_followers(found[known:])
         for each in shown:
             if _ident(each) not in waiting and not _wanted(each, edits, at):
                 waiting[_ident(each)] = _OpenFinding(each, call, at, at, words_of(each))
     return found
+
+
+def _without_followers(ends: Sequence[Ended]) -> list[Ended]:
+    """The ends, those of findings beside a name that was not known without the edit that ended both: what was said of
+    its types or its use followed from it, and has no fix of its own."""
+    missing = [each for each in ends if each.hunk is not None and name_in(each.found.key)]
+    return [
+        replace(each, hunk=None, forms=frozenset()) if any(_follows(each, one) for one in missing) else each
+        for each in ends
+    ]
+
+
+def _follows(each: Ended, missing: Ended) -> bool:
+    beside = each.found.path == missing.found.path and abs(each.found.line - missing.found.line) <= NEAR_LINES
+    return beside and each.fixed and each.hunk == missing.hunk and not name_in(each.found.key)
 
 
 def _extracted(hunk: Hunk, edits: Sequence[ToolCall]) -> bool:

@@ -325,7 +325,8 @@ def _renamed(old: str, new: str, said: str) -> bool:
     if len(before) != len(after) or len(changed) != 1:
         return False
     was, now = next(iter(changed))
-    return was.isidentifier() and now.isidentifier() and re.search(rf"\b{was}\b", said) is not None
+    named = was.isidentifier() and now.isidentifier() and not (_KEYWORDS.fullmatch(was) or _KEYWORDS.fullmatch(now))
+    return named and re.search(rf"\b{was}\b", said) is not None
 
 
 def strong(feature: str) -> bool:

@@ -20,6 +20,7 @@ _PARTS = re.compile(r"::|[./]")
 _VERSION = re.compile(r"v\d+")
 _BESIDE = re.compile(r"[./]|(?:super|self)\b")  # named from a file's or a machine's own place
 _VERBS = {"ex": "Alias"}  # Elixir's `import` brings functions; a module's short name comes by `alias`
+_SCRIPTS = frozenset(("ts", "js", "mt", "mj", "ct", "cj", "vu", "sv"))  # endings, as `import_key` cuts them
 _BRACES = re.compile(r"::\{([^}]*)\}$")
 
 
@@ -32,11 +33,14 @@ class ImportSource:
     sessions: int
     known: int
     verb: str = "Import"
+    is_script: bool = False  # of a language whose imports put any module's name in quotes, beside the name they bring
 
     @property
     def text(self) -> str:
-        """One line of advice: parts that dots or colons join are no text in any language, so they stand without quotes;
-        a module that ends in the name says it by itself."""
+        """One line of advice: parts that dots or colons join are no text in most languages, so they stand without
+        quotes; a module that ends in the name says it by itself."""
+        if self.is_script:
+            return f'{self.verb} `{self.name}` from `"{self.module}"` ({self.counted}).'
         whole = self.module == self.name or self.module.endswith((f".{self.name}", f":{self.name}"))
         is_joined = "/" not in self.module and not {".", ":"}.isdisjoint(self.module)
         module = self.module if is_joined else f'"{self.module}"'
@@ -102,5 +106,10 @@ def _source(key: str, met: Sequence[tuple[float, str, str]]) -> ImportSource | N
     if len(own) < _LEAST_SHARE * len(since) or (not tells_much and len(own) < _LEAST_SESSIONS):
         return None
     return ImportSource(
-        name=name, module=module, sessions=len(own), known=len(since), verb=_VERBS.get(language, "Import")
+        name=name,
+        module=module,
+        sessions=len(own),
+        known=len(since),
+        verb=_VERBS.get(language, "Import"),
+        is_script=language in _SCRIPTS,
     )

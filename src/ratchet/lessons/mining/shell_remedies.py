@@ -11,6 +11,7 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import Piece, ToolCall
 from ratchet.lessons.mining.causes import TIDIES, missing_program, other_program
+from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.said import unset_options
@@ -42,6 +43,7 @@ SELECTS = re.compile(
     r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
 )
 _FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
+_REWRITES = re.compile(r"(?:^|[\s:_-])(?:fix|autofix|format|fmt|write|autocorrect)(?=[\s:]|$)")
 _UNFORMATTED = re.compile(
     r"not (?:properly )?formatted|would reformat|reformatted|formatting|code style issues|modified by this hook",
     re.IGNORECASE,
@@ -49,6 +51,8 @@ _UNFORMATTED = re.compile(
 _TOKEN = re.compile(r"[\w./:@-]{3,}")
 BY_CHANCE = "perhaps "
 """How the form of a remedy begins of which nothing but its place tells that it helped."""
+MENDS = "mends "
+"""How the form of a remedy begins that rewrites what a check complains of, whatever that was."""
 # Subcommands whose name is a plain word in any message.
 _PLAIN_WORDS = frozenset("install test build start check list show help file code init open info status".split())  # noqa: SIM905
 
@@ -67,9 +71,9 @@ def shell_remedy(
         return _instead(failed, was, piece, rule="stand_in")
     edits = [call for call in between if call.ok and call.writes]
     acts = _acts(failed, worked, between, piece)
-    hinted = [act for act in acts if _hinted(failed, act)]
-    if hinted:
-        return _first(failed, hinted)
+    asked = _asked_acts(failed, acts, edited=bool(edits))
+    if asked is not None:
+        return asked
     led = _led_in(failed, worked, between, piece)
     changed = was.plain != piece.plain
     if changed and _selects_others(failed, was, piece):
@@ -222,6 +226,24 @@ def _hinted(failed: ToolCall, act: Piece) -> bool:
     if failed.kind in ("dependency_missing", "tool_not_found"):
         return True
     return any(word in message for word in act.operands if len(word) > 2) or "install" in message
+
+
+def _asked_acts(failed: ToolCall, acts: Sequence[Piece], *, edited: bool) -> Remedy | None:
+    """What the error asks for in words, or by what it complains of, was run before the step; None where nothing was."""
+    hinted = [act for act in acts if _hinted(failed, act)]
+    if hinted:
+        return _first(failed, hinted)
+    mending = [act for act in acts if _mends(failed, act)] if not edited else []
+    found = _first(failed, mending) if mending else None
+    return replace(found, form=found.form.replace("first ", MENDS, 1)) if found is not None else None
+
+
+def _mends(failed: ToolCall, act: Piece) -> bool:
+    """Tell whether a command rewrites what a check complains of: `lint:fix` for `lint`, `eslint --fix`, `fmt`. Without
+    an edit between them nothing else can have mended it."""
+    if not any(each.ruled for each in failed.findings):
+        return False
+    return check_of(act.words) in ("", "lint") and _REWRITES.search(act.raw) is not None
 
 
 def _asked_for(failed: ToolCall, act: Piece) -> bool:

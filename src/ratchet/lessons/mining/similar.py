@@ -17,6 +17,7 @@ _ALIKE = 0.6
 _COVERED = 0.3  # of a tool's inputs that a command in its place names: the rest are options of the tool
 # Kinds of failure after which another program may do the job: this one is not here, or may not.
 _REPLACEABLE = frozenset(("tool_not_found", "dependency_missing", "permission"))
+_NOT_STARTED = re.compile(r"ENOENT|\bspawn\b|not (?:found|installed|available)|[Nn]o such file")  # its own program
 _NO_STAND_IN = frozenset(("rm", "mv", "rmdir", "chmod", "kill", "pkill", "cd", "git rm"))
 
 
@@ -39,8 +40,8 @@ def stands_in(failed: ToolCall, later: ToolCall) -> Piece | bool:
     if not later.ok or not later.shell or failed.kind not in _REPLACEABLE:
         return False
     if not failed.shell:
-        if failed.kind == "permission":
-            return False  # who may not use a tool is not told a way around it
+        if failed.kind == "permission" or not _NOT_STARTED.search(failed.message):
+            return False  # who may not use a tool, or asked it for what it does not know, is told no way around it
         wanted = {word for value in failed.fields.values() for word in _WORDS.findall(value_text(value))}
         return next((each for each in later.pieces if each.noise == 1 and _covers(each, wanted)), False)
     missing = missing_program(failed)

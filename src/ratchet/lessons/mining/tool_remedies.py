@@ -81,7 +81,7 @@ def _renamed(failed: ToolCall, takes: str, not_taken: str) -> Remedy:
 
 def by_shell(failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy:
     """A command looked for what a tool could not, since it did not start."""
-    text = f"Where a tool cannot start its own program, as `{failed.tool}`, look by `{worked.tool}` instead."
+    text = f"`{failed.tool}` cannot start its own program here: look by `{worked.tool}` instead."
     return Remedy(rule="stand_in", text=text, do=piece.head, reusable=True, form=f"by {worked.tool}")
 
 

@@ -23,7 +23,7 @@ _NOTE_CHARS = 60  # "add this to the notes" says nothing by itself
 # Heads of an agent's own tools that change nothing outside the conversation and its working copy.
 _WITHIN = re.compile(
     "edit|write|read|grep|glob|ls|task|agent|todowrite|webfetch|websearch|askuserquestion|exitplanmode|enterplanmode"
-    "|skill|taskoutput|notebookedit|update_plan"
+    "|skill|task(?:output|create|update|get|list|stop)|toolsearch|notebookedit|update_plan|write_stdin|view_image|unknown"
 )
 _LOOKS = re.compile(
     r"git (?:status|log|diff|show|branch|blame|rev-parse|grep|ls-files)|gh \w+ (?:view|list|status|diff)"

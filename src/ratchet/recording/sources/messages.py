@@ -115,7 +115,8 @@ class Conversations:
         holder = whose.holder(document)
         if not holder:
             return None
-        named = fields.first(document, _SESSION)
+        info = fields.row(document.get("info"))  # in which an export of opencode's describes its session
+        named = fields.first(document, _SESSION) or info.get("id")
         held = document[holder]
         listed: list[Json] = held if isinstance(held, list) else []
         task = None if named else fields.first(document, _TASK)
@@ -128,8 +129,9 @@ class Conversations:
             "model": fields.text(fields.first(document, ("model", "model_name"))),
             "fenced": holder in ("history", "messages") and whose.acts_in_fences(document, holder),
         }
-        if about["agent"] == "cline":
-            about["project"] = self._cline_folder()
+        folder = self._cline_folder() if about["agent"] == "cline" else fields.text(info.get("directory"))
+        if folder:
+            about["project"] = folder
         if trial is not None and about["session"]:
             about["session"] = f"{about['session']}-{trial}"
         if holder == "simulations":
