@@ -51,7 +51,7 @@ _COMPILERS = (
     r"\bundefined reference to\b",
     r"\bld returned \d",
     r"^\*\* \(CompileError\)|^== Compilation error in",
-    r"^[ \t]{0,8}(?:error|warning|info) {1,4}[-\u2022] \S.{0,400}:\d{1,6}:\d",  # dart, flutter
+    r"^[ \t]{0,8}(?:error|warning) {1,4}[-\u2022] \S.{0,400}:\d{1,6}:\d",  # dart, flutter
 )
 _REPORTED, _NONE_REPORTED, _COMPILED = (
     Gated("(?m)" + "|".join(forms)) for forms in (_TEST_REPORTS, _NONE_FAILED, _COMPILERS)

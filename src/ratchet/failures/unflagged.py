@@ -111,6 +111,8 @@ _ERROR_WORD = (
 _SILENT = frozenset(
     ("rm", "rmdir", "mkdir", "touch", "chmod", "chown", "ln", "del", "erase", "rd", "md", "ren", "rename", "attrib")
 )
+# A client's words for it.
+_CLIENTS_NOTHING = r"[(\[<][\w ]{0,40}\b(?:no|No) (?:content|output|result)\b[\w ]{0,20}[)\]>]"
 _WINDOWS_TOOLS = frozenset(("cmd", "powershell", "pwsh"))
 # What the shell tool itself puts before, or instead of, a command's output.
 _SHELL_ERROR = (
@@ -304,6 +306,7 @@ def _speaks_of_itself(said: str, program: str) -> bool:
 def _breaks_silence(said: str, given: str) -> bool:
     """Tell whether the only command was one that prints nothing when it succeeds, and yet it printed a line or two."""
     said = said.partition("Shell cwd was reset to ")[0]  # Claude Code's own line
+    said = "" if re.fullmatch(_CLIENTS_NOTHING, said) else said
     if not said.strip() or given.split(" ", 1)[0].lower() not in _SILENT or said.count("\n") >= _STARTS:
         return False
     found = [words for words, _ in commands(given)]

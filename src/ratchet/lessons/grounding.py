@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _NOT_THERE = Gated(
     r"(?i)no such file|not found|does not exist|cannot find|can't find|ENOENT|not a git repository|no rule to make"
-    r"|missing script|no tests? (?:ran|found)|outside"
+    r"|missing script|no tests? (?:ran|found)|outside|not in the working tree|does not contain main module"
 )
 _PATH_IN = compiled(r"(?<![\w@.<~…-])((?:[~…]?\.{0,2}/|[\w@.-]+/)[\w@./+-]*[\w@+-])")
 _DOUBLED = compiled(r"((?:/[^/]+){2,})\1(?=/|$)")  # a relative path behind the folder below which it begins

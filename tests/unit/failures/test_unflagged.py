@@ -337,3 +337,9 @@ def test_errors_that_tests_print_before_their_runner_says_that_none_failed_are_n
     report: str, then: str, failed: bool
 ) -> None:
     assert says_failure(PASSED.format(report) + then, tool="Bash", head="bun run", given="bun run test") is failed
+
+
+@pytest.mark.parametrize("said", ["(Bash completed with no output)", "(no output)", "<no output>", "[No content]"])
+def test_a_clients_words_for_no_output_break_no_silence(said: str) -> None:
+    assert not says_failure(said, tool="Bash", head="rm", given="rm -f /tmp/shop.exe")
+    assert says_failure("rm: /tmp/shop.exe: busy", tool="Bash", head="rm", given="rm -f /tmp/shop.exe")

@@ -99,6 +99,10 @@ def test_a_path_is_told_in_quotes_and_a_module_as_its_language_names_it(path: st
     assert source.text == f"{told} (2 of 2 sessions)."
 
 
+def test_code_in_a_text_imports_nothing() -> None:
+    assert not [*added_imports(Hunk("guide.md", 0, (), ("import fs from 'node:fs';",)))]
+
+
 def test_only_a_name_that_an_import_may_bring_is_asked_for() -> None:
     assert import_keys_of(f"{MISSING}\ncmd/pay.go:10:2: undefined: cart.Total") == ["import go cart"]
     assert import_keys_of("src/a.tsx(9,3): error TS2304: Cannot find name 'Cart'.") == ["import ts Cart"]

@@ -339,6 +339,14 @@ def test_that_there_is_no_such_option_is_told_though_what_worked_checks_less(tmp
     store.close()
 
 
+def test_what_another_option_took_the_place_of_is_not_to_be_left_out(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    error = "error: unexpected argument '-P' found\n\n  tip: to pass '-P' as a value, use '-- -P'"
+    (lesson,) = learnt(store, [shell("mux send cart -P /tmp/a.md", error), shell("mux send cart --file /tmp/a.md")])
+    assert lesson.text == "`mux send` has no `-P`; `mux send --help` lists what there is."
+    store.close()
+
+
 @pytest.mark.parametrize("name", ["all", "alls"])
 def test_an_option_more_mends_a_bare_command_where_it_says_that_one_is_not_set(tmp_path: Path, name: str) -> None:
     """Cobra names it without its dashes."""
@@ -447,4 +455,31 @@ def test_a_shell_that_knows_no_double_ampersand_is_told_as_such(tmp_path: Path) 
         "Put `;` for `&&`, or `a; if ($?) { b }` where b needs a: the shell here is Windows PowerShell."
     )
     assert not learnt(store, [], [shell("cd server && npm test")])  # another session's shell takes it
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "worked"),
+    [
+        (
+            "git diff src/cart.go",
+            "fatal: ambiguous argument 'src/cart.go': unknown revision or path not in the working tree.",
+            "cd /w/shop && git diff -- src/cart.go",
+        ),
+        (
+            "go test ./...",
+            "pattern ./...: directory prefix . does not contain main module or its selected dependencies",
+            "cd /w/shop/src && go test ./...",
+        ),
+    ],
+    ids=["git", "go"],
+)
+def test_who_goes_to_a_folder_is_told_of_no_option_beside_it(
+    tmp_path: Path, failed: str, error: str, worked: str
+) -> None:
+    store = open_store(tmp_path)
+    calls = [shell("ls"), {**shell(failed, error), "project": "/w/shop/lib"}, shell(worked)]
+    learnt(store, calls)
+    texts = [each.text for each in listed(store)]
+    assert not any(text.startswith("Add ") for text in texts)
     store.close()

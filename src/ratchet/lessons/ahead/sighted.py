@@ -93,7 +93,8 @@ def without_remedy(text: str) -> str:
     fact, _, remedy = text.partition("`: ")
     if not remedy or fact[:1] != "`":
         return text
-    return f"{fact}`: leave it out; `{fact.split('`')[1]} --help` lists what there is."
+    instead = "" if remedy.startswith("use `") else ": leave it out"  # what another option took the place of is needed
+    return f"{fact}`{instead}; `{fact.split('`')[1]} --help` lists what there is."
 
 
 def is_mined(lesson: Row) -> bool:

@@ -11,7 +11,6 @@ from ratchet.failures.missing_names import name_in
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import ToolCall
 from ratchet.lessons.mining.hunks import (
-    NEAR_LINES,
     SHORTER,
     Hunk,
     defined,
@@ -143,8 +142,7 @@ def _without_followers(ends: Sequence[Ended]) -> list[Ended]:
 
 
 def _follows(each: Ended, missing: Ended) -> bool:
-    beside = each.found.path == missing.found.path and abs(each.found.line - missing.found.line) <= NEAR_LINES
-    return beside and each.fixed and each.hunk == missing.hunk and not name_in(each.found.key)
+    return each.fixed and each.hunk == missing.hunk and not name_in(each.found.key)
 
 
 def _extracted(hunk: Hunk, edits: Sequence[ToolCall]) -> bool:

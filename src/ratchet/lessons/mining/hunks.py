@@ -30,7 +30,7 @@ _KEYWORDS = re.compile(
     r"|unsafe|clone|nonlocal|global|yield|void|let|mut|move|Optional|None|final)\b"
 )
 _PROSE = re.compile(r"(?:^|\s)(?://|#(?= )|--(?= )|\*(?= )).*", re.MULTILINE)  # prose has such words, too
-_TEXTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html")  # in which a keyword is a word, and `a.b` a file
+TEXTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html")  # in which a keyword is a word, and `a.b` a file
 _CHECKS_ERROR = re.compile(
     r"\berr\w*\s*[!=]=\s*nil|\w[eE]rr\s*[!=]=\s*nil|\bcatch\s*\(|\bexcept\b|\brescue\b|\.catch\("
 )
@@ -201,7 +201,7 @@ def features(hunk: Hunk, said: str, missing: str = "") -> frozenset[str]:
         return frozenset((f"silence {mark}",))
     code = without_silencing(new)
     found |= {f"import {name}" for name in Counter(imports(hunk.added)) - Counter(imports(hunk.removed))}
-    prose = hunk.name.endswith(_TEXTS)
+    prose = hunk.name.endswith(TEXTS)
     dotted = () if prose else _gained(_DOTTED, old, code)
     gained = {name for name in dotted if not name.startswith(("t.", "self.", "this."))}
     short = {name for name in gained if f".{name}" in old}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ratchet.failures.missing_names import import_key
-from ratchet.lessons.mining.hunks import Hunk, imports
+from ratchet.lessons.mining.hunks import TEXTS, Hunk, imports
 
 _LEAST_SHARE = 0.8  # of the sessions that import a name, since its newest module was first used: else it has two
 _LEAST_SESSIONS = 2  # for what tells little (`strings` from "strings") or contradicts what was (another module)
@@ -61,7 +61,7 @@ def added_imports(hunk: Hunk) -> Iterable[tuple[str, str]]:
     """(key, module) of each name that an edit newly imports."""
     old = {line.strip() for line in hunk.removed}
     python, elixir = hunk.path.endswith((".py", ".pyi")), hunk.path.endswith((".ex", ".exs"))
-    for line in hunk.added:
+    for line in () if hunk.path.endswith(TEXTS) else hunk.added:
         module = next(iter(imports([line])), "") if line.strip() not in old else ""
         if not module or _BESIDE.match(module) or (elixir and line.split()[0] in ("import", "use")):
             continue  # the last brings functions, of no name that stands in the line

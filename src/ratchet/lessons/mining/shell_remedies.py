@@ -22,6 +22,7 @@ _AGAIN_CHARS = 60  # of the command to run again; a longer one is named by its h
 _MISSING_PATH = Gated(
     r"(?i)no such file|not found|cannot find|could not find|can't find|does not exist|ENOENT|not a git repository"
     r"|no rule to make|missing script|not a directory|did not match any|no tests? (?:ran|found)|outside"
+    r"|not in the working tree|does not contain main module"
 )
 _CD_FAILED = Gated(r"(?m)(?:^|[\s:])cd:|can't cd to")
 _INSTALLS = re.compile(
@@ -88,7 +89,8 @@ def shell_remedy(
         return _folder_kept(failed, was, piece, led)
     if led and not edits and (_MISSING_PATH.search(failed.message) or led[0].words[0] != "cd"):
         return _led(failed, was, piece, led)
-    rewritten = None if edits else _rewritten(failed, was, piece, acts)
+    went = any(each.words[0] == "cd" for each in led)  # then an option beside it may be of no matter
+    rewritten = None if edits or went else _rewritten(failed, was, piece, acts)
     if rewritten is not None:
         return rewritten
     if changed and (_named_change(failed, was, piece) or (not edits and not acts and failed.kind not in _CODE_KINDS)):
