@@ -38,6 +38,7 @@ _NOISE = (  # what a line begins with
     r"|make(?:\[\d+\])?: \*\*\* (?:\[|Waiting)|(?:error|The) [Cc]ommand (?:is terminated|failed with exit)"
     r"|npm (?:ERR!|error)(?: (?:A complete|path|Exit|errno|command).*)?$|.*\[no test files\]|.*ERROR task failed"
     r"|error: (?:aborting due|could not compile|process didn't exit)|\* [\w-]+: \d+$|---? ?(?:Exit|exit)|=+> "
+    r"|husky - [\w-]+ (?:script|hook) failed"
     r"|# [\w./@-]+(?: \[[^\]]*\])?$"  # Go names a package before what is wrong in it
     r"|[Ee]xit(?: (?:code|status))?:? ?\d*$|[\W_]*$|\[[\w:-]+\] \$ |0 issues|--- FAIL: |=== "
 )

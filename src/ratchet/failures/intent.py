@@ -22,6 +22,7 @@ _TOKEN = compiled(
     r"|(?:[^\s\"'\\;&|()<>`$]+|\\.?|\$\(?|`|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?)+"
 )
 _QUOTED = compiled(r"(?s)\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?")
+_QUOTE_SIGN = compiled(r"\\.|['\"]")
 _BACKQUOTED = compiled(r"(?s)\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?|`([^`]*)`")
 _SPLITS = frozenset(("&&", "||", ";", ";;", "|", "|&", "||&", "&", "\n", "(", ")"))
 _PIPES = frozenset(("|", "|&"))
@@ -111,6 +112,7 @@ def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
     here-documents are taken off; quotes are removed; `bash -c "..."` is opened. What `$(...)` runs stands behind the
     command that it is a word of."""
     text = _without_heredocs(command) if "<<" in command else command
+    text = _without_comments(text[:_LIMIT])
     found: list[tuple[list[str], bool]] = []
     words: list[str] = []
     outer: list[tuple[list[str], bool, int]] = []  # commands that wait for the end of a `$(` in them
@@ -149,6 +151,23 @@ def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
     for last, fed, at in reversed([*outer, (words, piped, place)]):
         _close(last, fed, found, depth, at)
     return found
+
+
+def _without_comments(text: str) -> str:
+    """A command line without the lines that are comments: they may hold any quote. Those within a quote stay."""
+    if "#" not in text or "\n" not in text:
+        return text
+    kept, quote = [], ""
+    for line in text.split("\n"):
+        if not quote and line.lstrip()[:1] == "#":
+            continue
+        kept.append(line)
+        for sign in _QUOTE_SIGN.findall(line):
+            if not quote:
+                quote = sign if len(sign) == 1 else ""
+            elif sign[-1] == quote and (len(sign) == 1 or quote == "'"):
+                quote = ""
+    return "\n".join(kept)
 
 
 def _opened(token: str) -> tuple[str, bool, str]:

@@ -10,6 +10,8 @@ from ratchet.failures.intent import commands, head_of, intent, is_shell
 
 COMMANDS = {
     "git push origin y": ("git push", ""),
+    "# Reply to it (it's fatal)\n  # in full\ngit push origin y": ("git push", ""),
+    "cd x\n# don't build\ngit push origin y": ("git push", ""),
     "cd x && git push origin y": ("git push", ""),
     "cd /a && FOO=1 timeout 60 mix test test/foo_test.exs:12 2>&1 | tail -20": ("mix test", "test/foo_test.exs:12"),
     "sudo -u x git -C y --no-pager log | head": ("git log", ""),

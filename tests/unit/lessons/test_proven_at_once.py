@@ -483,3 +483,18 @@ def test_who_goes_to_a_folder_is_told_of_no_option_beside_it(
     texts = [each.text for each in listed(store)]
     assert not any(text.startswith("Add ") for text in texts)
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "begins"),
+    [
+        ("cat app/[id]/page.tsx", "(eval):1: no matches found: app/[id]/page.tsx", "Quote a path"),
+        ("ls plans/*.md 2>/dev/null", "(eval):1: no matches found: plans/*.md", "List the folder"),
+    ],
+    ids=["a name", "a pattern"],
+)
+def test_zsh_ends_a_command_whose_pattern_meets_nothing(tmp_path: Path, failed: str, error: str, begins: str) -> None:
+    store = open_store(tmp_path)
+    (lesson,) = learnt(store, [shell(failed, error), shell("git status")], [shell("ls lib/*.md")])
+    assert lesson.text.startswith(begins)
+    store.close()

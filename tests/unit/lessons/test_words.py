@@ -113,6 +113,12 @@ def test_what_is_asked_first_or_again_and_what_is_long_is_a_task(store: SqliteSt
     assert corrections(store, every=True) == ()
 
 
+@pytest.mark.parametrize("text", ["6", "stop", "Halt!"])
+def test_a_word_alone_is_an_answer_and_no_rule(store: SqliteStore, text: str) -> None:
+    _learn(store, [_step("a", 1, "git commit -m x")], (_said(text, 3, after="s-a", stopped=True),))
+    assert corrections(store, every=True) == ()
+
+
 def test_a_question_about_an_edit_is_kept_and_no_candidate(store: SqliteStore) -> None:
     _learn(store, [_step("a", 1)], (_said("what does this do?", 3, after="s-a"),))
     assert corrections(store) == ()

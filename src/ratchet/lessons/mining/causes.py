@@ -39,7 +39,7 @@ _PASSES_WITH_TIME = Gated(
 # What becomes of some ways to write a command line where a client takes it apart at its pipes and puts it together
 # again, or whose shell is another one: how it is written, what the shell says then, and the advice. The words are
 # zsh's, jq's and those of Windows PowerShell, as real histories hold them.
-_JOINED = "&&"
+_JOINED, _PATTERNS = "&&", ("[", "*")
 _MANGLED = (
     (
         "\\\n",
@@ -60,6 +60,18 @@ _MANGLED = (
         re.compile(r"\bjq\b.*!=", re.DOTALL),
         re.compile(r"\bjq: .{0,80}INVALID_CHARACTER|^\(eval\):\d+: event not found", re.MULTILINE),
         "Write a filter of jq behind a pipe without `!=`, as `select(.x == 1 | not)`: each `!` gets a `\\` here.",
+    ),
+    (
+        "[",
+        re.compile(r"\w\[|\[\w"),
+        re.compile(r"^(?:\(eval\)|zsh)(?::\d+)?: no matches found: \S*\[", re.MULTILINE),
+        "Quote a path that has `[` in it: zsh takes it for a pattern.",
+    ),
+    (
+        "*",
+        re.compile(r"\*"),
+        re.compile(r"^(?:\(eval\)|zsh)(?::\d+)?: no matches found: [^\n\[]*\*", re.MULTILINE),
+        "List the folder, or use `find`: in zsh a pattern with `*` that meets nothing ends the command.",
     ),
     (
         _JOINED,
@@ -138,7 +150,8 @@ def _mangled(failed: ToolCall) -> Remedy | None:
 def forms_of(command: str) -> list[str]:
     """Name the ways to write a command that are said not to be taken, as remedies name them, if it has any: where it
     has a pipe at which it is taken apart, and would show that one was not taken."""
-    found = [f"form {name}" for name, written, _, _ in _MANGLED if name in command and written.search(command)]
+    named = [each[:2] for each in _MANGLED if each[0] not in _PATTERNS]  # that one met something tells of no other
+    found = [f"form {name}" for name, written in named if name in command and written.search(command)]
     bare = _QUOTED.sub("''", command) if found else ""
     pieces = _TAKEN_APART.search(bare) and not _TAKEN_WHOLE.search(bare) and not _HIDES_ERRORS.search(bare)
     return found if pieces else [form for form in found if form == f"form {_JOINED}" and _JOINED in bare]

@@ -231,7 +231,7 @@ def _hinted(failed: ToolCall, act: Piece) -> bool:
 
 
 def _asked_acts(failed: ToolCall, acts: Sequence[Piece], *, edited: bool) -> Remedy | None:
-    """What the error asks for in words, or by what it complains of, was run before the step; None where nothing was."""
+    """Find the commands before the step that its error asks for, in words or by what it complains of; None for none."""
     hinted = [act for act in acts if _hinted(failed, act)]
     if hinted:
         return _first(failed, hinted)

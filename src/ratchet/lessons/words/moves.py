@@ -19,6 +19,7 @@ Way = Literal["refused", "interrupted", "typed", "review"]
 
 QUOTE_CHARS = 400
 """Characters of a person's words that are kept as a quote; what is longer is a task, not a correction."""
+_LEAST_WORDS = 2  # `6` answers a question, `stop` stops
 _NEXT_CALLS = 20  # after the words in which the agent obeys them, if it does
 _LINE_CHARS = 8  # a shorter line (`}`, `return`) is nobody's in particular
 # What a client writes before the reason of a refused call. Each is that client's own wording.
@@ -75,7 +76,8 @@ def moves(heard: Iterable[Heard], calls: Sequence[ToolCall]) -> list[Move]:
         over = bisect_right(ends, each.at)
         met = by_id.get(each.after) or (ended[over - 1] if over else None)  # what it followed may stand in another file
         before = said[place - 1] if place else None
-        if met is None or each.chars > QUOTE_CHARS or (before is not None and _retyped(before.text, each.text)):
+        no_rule = each.chars > QUOTE_CHARS or len(words_of(each.text)) < _LEAST_WORDS
+        if met is None or no_rule or (before is not None and _retyped(before.text, each.text)):
             continue
         end = said[place + 1].at if place + 1 < len(said) else float("inf")
         since = before.at if before is not None else 0.0
