@@ -83,7 +83,7 @@ def told(files: object, missing: str, root: str) -> tuple[str, list[str]]:
     parent, _, name = path.rpartition("/")
     holders = [folder for folder, names in files.items() if isinstance(names, list) and name in names]
     known = [each for folder in holders if not _ends_with(path, each := f"{folder}/{name}".lstrip("/"))]
-    known = [each for each in known if _is_there(root, each)]
+    known = [each for each in known if _is_there(root, each) and not _is_beside(each, path)]
     known = [each for each in known if _ends_with(each, path)] or known  # of a relative path only that is meant
     if 0 < len(known) <= _CHOICES and len(holders) <= _CHOICES:
         return f"`{name}` is {' or '.join([f'`{each}`' for each in known])} here.", known
@@ -112,6 +112,15 @@ def _is_there(root: str, path: str) -> bool:
 def _folder(path: str, files: Mapping[str, object]) -> str:
     """The longest known folder with which a path ends: its beginning may be another machine's."""
     return max([folder for folder in files if folder and _ends_with(path, folder)], key=len, default="")
+
+
+def _is_beside(file: str, path: str) -> bool:
+    """Tell whether a file lies in a folder beside the one where a path of its name is missing, which is called quite
+    otherwise: what every folder may have (`home/page.tsx`, `settings/page.tsx`) was not meant by another's name."""
+    *above, folder, _ = file.rsplit("/", 2)
+    *missed, other, _ = path.rsplit("/", 2) if path.count("/") > 1 else ("", "")
+    beside = bool(above) and bool(missed) and _ends_with(missed[0], above[0])
+    return beside and 2 * _alike(folder, other) < min(len(folder), len(other))
 
 
 def _ends_with(path: str, end: str) -> bool:

@@ -57,6 +57,7 @@ def learn(store: SqliteStore, name: str, calls: list[Row]) -> None:
         ("/home/else/shop/lib/tax", "`lib/tax` is in this project; the path begins elsewhere."),
         ("/w/shop/src/total.go", "`total.go` is `lib/total.go` or `lib/tax/total.go` here."),
         ("/w/shop/lib/taxes/total.go", "`total.go` is `lib/total.go` or `lib/tax/total.go` here."),
+        ("/w/shop/lib/orders/total.go", "`total.go` is `lib/total.go` here."),  # orders may have one, as tax does
         ("tax/total.go", "`total.go` is `lib/tax/total.go` here."),  # the shell stands elsewhere
         ("/w/shop/cmd/cart", "Of `cmd` sessions opened `cart.go`, `cart_test.go`."),  # it was a folder
         ("/w/shop/cmd/css", ""),
