@@ -70,7 +70,7 @@ _MANGLED = (
     (
         "*",
         re.compile(r"\*"),
-        re.compile(r"^(?:\(eval\)|zsh)(?::\d+)?: no matches found: [^\n\[]*\*", re.MULTILINE),
+        re.compile(r"^(?:\(eval\)|zsh)(?::\d+)?: no matches found: [^\n\[-][^\n\[]*\*", re.MULTILINE),
         "List the folder, or use `find`: in zsh a pattern with `*` that meets nothing ends the command.",
     ),
     (
