@@ -369,5 +369,5 @@ def _converted(key: str, value: object) -> object:
         raise UsageError(f"{key} is {value!r}: use a number")
     try:
         return float(value)
-    except ValueError as error:
-        raise UsageError(f"{key} is {value!r}: use a number") from error
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{key} is {value!r:.60}: use a number") from error

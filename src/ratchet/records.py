@@ -11,6 +11,8 @@ from os import PathLike
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from ratchet.numbers import finite
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -436,7 +438,7 @@ def text_in(row: Json | Mapping[str, Json], name: str) -> str:
 def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -> float:
     """The number under a name; `default` where there is none, or nothing to look in."""
     value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+    return value if type(value) is float else default if (found := finite(value)) is None else found
 
 
 def whole_in(row: Json | Mapping[str, Json], name: str) -> int:

@@ -445,6 +445,15 @@ def test_the_cost_that_a_command_reports_is_paid(workspace: Workspace) -> None:
     assert solved.fix == "mended it"
 
 
+def test_a_cost_that_no_float_holds_is_none_and_the_whole_reservation_counts(workspace: Workspace) -> None:
+    for cost in ("1" + "0" * 400, "1e999", "NaN", "-1"):
+        told = f'{{"type": "result", "result": "x", "total_cost_usd": {cost}}}'
+        running(f"print({told!r})", net="host", more="{usd}").solve(
+            job_on(workspace, purse=(purse := PlainPurse(usd=0.5)))
+        )
+        assert purse.settled == [0.5]
+
+
 def test_a_command_without_a_network_costs_nothing(workspace: Workspace) -> None:
     purse = PlainPurse(usd=0.0)
     running("print(1)").solve(job_on(workspace, purse=purse))

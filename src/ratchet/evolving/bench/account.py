@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Literal
 
 from ratchet.errors import NotFound, Refused
+from ratchet.numbers import finite
 from ratchet.ports import Workspace
 
 USAGE_FILE = "usage.json"
@@ -74,17 +74,11 @@ def _amount(said: Mapping[str, object], names: tuple[str, ...], most: float, wro
         value = said.get(name)
         if value is None:
             continue
-        if isinstance(value, int | float) and not isinstance(value, bool) and _fits(value, most):
-            return float(value)
+        amount = finite(value)
+        if amount is not None and 0 <= amount <= most:
+            return amount
         wrong.append(f"{name} is {str(value)[:40]}")
     return 0.0
-
-
-def _fits(value: float, most: float) -> bool:
-    try:
-        return isfinite(value) and 0 <= value <= most
-    except OverflowError:  # a whole number beyond every float
-        return False
 
 
 Result = Literal["passed", "partly", "failed"]

@@ -28,6 +28,7 @@ from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
+from ratchet.numbers import finite
 from ratchet.recording.sources.unpacked import unpacked
 from ratchet.records import Json
 
@@ -235,22 +236,21 @@ def _number(value: Json, where: str) -> float | None:
             raise UsageError(f"{where}: the score {value!r} means nothing here; choose another scorer") from error
     if not isinstance(value, int | float):
         raise UsageError(f"{where}: the score is {json.dumps(value)[:60]}, no single value; choose another scorer")
-    if math.isnan(value):
-        return None  # as Inspect marks what could not be scored
+    if value != value:
+        return None  # NaN, as Inspect marks what could not be scored
     if not 0 <= value <= 1:
-        raise UsageError(f"{where}: the score {value} is not between 0 and 1; choose another scorer")
+        raise UsageError(f"{where}: the score {str(value)[:40]} is not between 0 and 1; choose another scorer")
     return float(value)
 
 
 def _amount(value: object) -> float:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
-    return float(value) if known and isinstance(value, int | float) else 0.0
+    return max(0.0, finite(value) or 0.0)
 
 
 def _time(value: object) -> float:
     try:
         return datetime.fromisoformat(str(value)).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):  # no time, or one of the years 1 and 9999
         return 0.0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 
 from ratchet.errors import UsageError
 from ratchet.evolving.job import ProposalJob, Proposed
@@ -15,6 +14,7 @@ from ratchet.healing.models.prose import objects_within
 from ratchet.healing.solvers.coding_agent import objects_in
 from ratchet.improving.settings.knob import described_knob
 from ratchet.improving.targets.edit import same
+from ratchet.numbers import finite
 from ratchet.records import Json
 
 NAMES = ("hypothesis", "expected", "settings")
@@ -53,9 +53,8 @@ def hypothesis_of(value: object) -> str:
 
 def gain_of(value: object) -> float:
     """A promised gain in points of score, from -1 to 1; 0 for what is none. Above 1, it was meant in percent."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return 0.0
-    share = value / 100 if abs(value) > 1 else float(value)
+    gain = finite(value) or 0.0
+    share = gain / 100 if abs(gain) > 1 else gain
     return min(1.0, max(-1.0, share))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isfinite
 
 from ratchet.healing.episode import RunnerCounts
+from ratchet.numbers import finite
 
 _SHOWN = 80
 _RATIO = r"(\d{1,9}(?:\.\d{1,9})?) ?(?:/| of | out of ) ?(\d{1,9}(?:\.\d{1,9})?)"
@@ -104,8 +104,9 @@ def unread(shown: str) -> Said:
 
 def numbered(value: float, shown: object, reason: str = "") -> Said:
     """A number said to be the score. One that is none scores nothing: NaN is what a bad answer makes of a mean."""
-    if isfinite(value) and 0 <= value <= 1:
-        return Said(score=float(value), reason=reason)
+    score = finite(value)
+    if score is not None and 0 <= score <= 1:
+        return Said(score=score, reason=reason)
     return Said(score=0.0, reason=f"it printed {str(shown)[:40]}, which is no score between 0 and 1")
 
 

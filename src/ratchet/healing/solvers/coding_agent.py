@@ -21,6 +21,7 @@ from ratchet.errors import Refused, UsageError
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.job import ProviderOptions, Purse
 from ratchet.healing.judges.verdicts import last_line
+from ratchet.numbers import finite
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, Limits, Ran
 
@@ -169,7 +170,7 @@ class _Said:
             told = redact(result) if isinstance(result, str) else told
             cost = next((usd for name in _COST_NAMES if (usd := _usd(found.get(name))) is not None), cost)
         if cost is None and (session := _AIDER_COST.findall(printed[-_READ_TAIL:] + complained[-_READ_TAIL:])):
-            cost = float(session[-1])
+            cost = finite(float(session[-1]))
         out = redact(printed)[-_READ_TAIL:]
         last = last_line(redact(complained)) or last_line(out)
         return cls(_line(told) or last, last, told or out, cost)
@@ -208,8 +209,8 @@ def _tells_cost(argv: Sequence[str]) -> bool:
 
 
 def _usd(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
-    return float(value) if known and isinstance(value, int | float) else None
+    amount = finite(value)
+    return amount if amount is not None and amount >= 0 else None
 
 
 @contextmanager

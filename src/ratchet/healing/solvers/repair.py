@@ -21,6 +21,7 @@ from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
 from ratchet.healing.solvers.unreadable import unreadable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
+from ratchet.numbers import finite
 from ratchet.ports import Sandbox
 from ratchet.records import Json
 from ratchet.sandbox.command import Command, Limits, Ran, View
@@ -333,7 +334,7 @@ def _classes(memo: Memo) -> list[Json]:
 
 
 def _share(value: Json) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    return finite(value) or 0.0
 
 
 def _read(ran: Ran) -> SearchResult:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil, floor, isfinite
+from math import ceil, floor
 
 from ratchet.errors import UsageError
 from ratchet.improving.targets import edit as edits
+from ratchet.numbers import finite
 from ratchet.records import Row
 
 
@@ -138,12 +139,7 @@ def described_knob(row: Row) -> Knob:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return isfinite(value)
-    except OverflowError:  # a whole number beyond every float
-        return False
+    return finite(value) is not None
 
 
 def _shown(value: object) -> str:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 
 from ratchet.gate.effects import Effect, LessonCounts, measure
 from ratchet.gate.trial import Crossing, TrialGate, TrialPlan, Verdict
 from ratchet.ids import CALL
 from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import CHANNEL
+from ratchet.numbers import finite
 from ratchet.ports import Store, Where
-from ratchet.records import Json, Metric, Row, Trial, number_in
+from ratchet.records import Metric, Row, Trial, number_in
 
 KNOWN = "known_until"
 """A decision's figure: how far the units were known then."""
@@ -225,9 +226,8 @@ class _Sum:
 
 
 def _number(row: Row, name: str) -> float | None:
-    value: Json = row.get(name)
     # Sums of a unit's calls may leave the range of a float; one such unit must not stop its trial for good.
-    return float(value) if isinstance(value, int | float) and isfinite(value) else None
+    return finite(row.get(name))
 
 
 _RANKED = frozenset(("latency", "cost", "score"))

@@ -12,7 +12,7 @@ from typing import cast
 from ratchet.failures import programs
 from ratchet.failures.diagnostics import Diagnostic, diagnostics
 from ratchet.failures.intent import commands, head_of, is_shell
-from ratchet.records import Json, Row, text_in
+from ratchet.records import Json, Row, number_in, text_in, whole_in
 
 EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds of failure that were not the step's own."""
@@ -185,19 +185,15 @@ def _call_of(row: Row) -> ToolCall:
 
     said = text_in
 
-    def number(name: str) -> float:
-        value = row.get(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-
     return ToolCall(
         id=said(row, "id"),
         session=said(row, "session"),
         thread=said(row, "thread"),
         agent=said(row, "agent"),
         project=said(row, "project"),
-        at=number("started_at"),
-        duration_s=number("duration_s"),
-        tokens=int(number("tokens")),
+        at=number_in(row, "started_at"),
+        duration_s=number_in(row, "duration_s"),
+        tokens=whole_in(row, "tokens"),
         ok=bool(row.get("ok")),
         kind=said(failure, "kind"),
         message=said(failure, "message"),

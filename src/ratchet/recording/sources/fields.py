@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from ratchet.numbers import finite
 from ratchet.recording.recorder import MOST_WHOLE
 from ratchet.records import Json, Row
 
@@ -32,19 +32,12 @@ def rows(value: object) -> list[Row]:
 
 def number(value: object) -> float | None:
     """A finite number, also when written as a string; never a boolean."""
-    if isinstance(value, bool):
-        return None
     if isinstance(value, str) and len(value) <= 40:
         try:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, int | float):
-        try:
-            return float(value) if math.isfinite(value) else None
-        except OverflowError:  # an integer beyond what a float holds
-            return None
-    return None
+    return finite(value)
 
 
 def whole(value: object) -> int | None:
