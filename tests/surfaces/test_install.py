@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,27 @@ def test_a_file_that_was_created_keeps_what_the_person_put_there(place: Place) -
     place.path.write_text(json_text.with_item(text, 0, "opus", key="model"))
     place.uninstall()
     assert json.loads(place.path.read_text()) == {"model": "opus"}
+
+
+def test_a_large_settings_file_costs_no_reading_for_every_hook(tmp_path: Path) -> None:
+    def calls(entries: int) -> int:
+        """Function calls of an installation into a file with so many projects: their number is the same every time."""
+        place = Place(tmp_path / str(entries))
+        place.path.write_text(json.dumps({"projects": {f"/w/{n}": {"seen": ["a", n]} for n in range(entries)}}))
+        count = [0]
+
+        def counted(_frame: object, event: str, _about: object) -> None:
+            count[0] += event.endswith("call")
+
+        sys.setprofile(counted)
+        try:
+            place.install()
+        finally:
+            sys.setprofile(None)
+        return count[0]
+
+    a_project = (calls(400) - calls(100)) / 300
+    assert a_project < 300  # 2,000 where each question reads the file anew
 
 
 def test_a_dry_run_shows_the_change_and_writes_nothing(place: Place) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ratchet.errors import Refused
 from ratchet.improving.targets.trees import Path, nested
@@ -16,7 +17,12 @@ _SPACE = " \t\r\n"
 _BLANK = _SPACE + "\ufeff"
 # A string, a comment, or a comma before a closing bracket: whichever comes first.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=[ \t\r\n]*[}\]])')
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_ENDING = re.compile(r",[ \t\r\n]*[}\]]")
+_TRAILING = re.compile(rf"{_STRING.pattern}|,(?=[ \t\r\n]*[}}\]])")
+_KEPT = (
+    4  # texts of which is known what was read of them: an edit asks a dozen times, and an agent's settings may be large
+)
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -44,9 +50,10 @@ def parsed(text: str, *, comments: bool = True) -> Row:
     return found
 
 
-def items(text: str, start: int) -> Iterator[Item]:
+@lru_cache(maxsize=_KEPT)
+def items(text: str, start: int) -> Sequence[Item]:
     """The items of the object or array that begins at `start` of a text that parses."""
-    text = _seen(text)
+    text, found = _seen(text), []
     is_object = text[start] == "{"
     at = _behind_space(text, start + 1)
     while text[at] not in "}]":
@@ -55,10 +62,11 @@ def items(text: str, start: int) -> Iterator[Item]:
             key, at = _decode(text, at)
             at = _behind_space(text, _behind_space(text, at) + 1)  # the colon
         value, end = _decode(text, at)
-        yield Item(key, began, at, end, value)
+        found.append(Item(key, began, at, end, value))
         at = _behind_space(text, end)
         if text[at] == ",":
             at = _behind_space(text, at + 1)
+    return found
 
 
 def member(text: str, start: int, key: str) -> Item | None:
@@ -74,7 +82,7 @@ def root(text: str) -> int:
 
 def with_item(text: str, start: int, value: Json, *, key: str | None = None) -> str:
     """The text with one more item at the end, behind its comments, of the object (`key`) or array at `start`."""
-    seen, held = _seen(text), list(items(text, start))
+    seen, held = _seen(text), items(text, start)
     behind = held[-1].end if held else start + 1
     closing = _behind_space(seen, behind)
     name = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
@@ -109,7 +117,7 @@ def with_element(text: str, path: Path, value: Json) -> str:
 def without_item(text: str, start: int, position: int) -> str:
     """The text without the item at `position` of the object or array at `start`, and without one comma; the comments of
     its neighbours stay."""
-    held, bare = list(items(text, start)), _without_comments(text)
+    held, bare = items(text, start), _without_comments(text)
     item = held[position]
     if position < len(held) - 1:
         comma = bare.index(",", item.end)
@@ -172,7 +180,7 @@ class JsonText:
 def _item(text: str, start: int, step: str) -> Item | None:
     if text[start] == "{":
         return member(text, start, step)
-    held = list(items(text, start)) if text[start] == "[" else []
+    held = items(text, start) if text[start] == "[" else []
     if not step.isdecimal() or int(step) >= len(held):
         raise Refused(f"there is no place for {step!r}; check the key's path")
     return held[int(step)]
@@ -182,9 +190,11 @@ def _inner(path: Path, value: Json) -> str:
     return json.dumps(nested(path, value), ensure_ascii=False)
 
 
+@lru_cache(maxsize=_KEPT)
 def _seen(text: str) -> str:
     """The text without comments and trailing commas, of the same length: every place keeps its number."""
-    return _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else " ", _without_comments(text))
+    bare = _without_comments(text)
+    return _TRAILING.sub(lambda found: found[0] if found[0][0] == '"' else " ", bare) if _ENDING.search(bare) else bare
 
 
 def _without_comments(text: str) -> str:
@@ -195,14 +205,8 @@ def _without_comments(text: str) -> str:
 
 def _depth_at(text: str, position: int) -> int:
     """Count the objects and arrays that are open before `position`."""
-    depth, at = 0, root(text)
-    while at < position:
-        if text[at] == '"':
-            _, at = _decode(text, at)
-            continue
-        depth += (text[at] in "{[") - (text[at] in "}]")
-        at += 1
-    return depth
+    marks = _STRING.sub("", text[root(text) : position])
+    return sum(map(marks.count, "{[")) - sum(map(marks.count, "}]"))
 
 
 def _behind_space(text: str, at: int) -> int:
