@@ -14,7 +14,7 @@ from ratchet.errors import BackendError, Conflict, RatchetError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     FilePath = str | os.PathLike[str]
@@ -42,6 +42,37 @@ def read(path: FilePath, *, folder: int | None = None) -> bytes | None:
         raise BackendError(
             f"{path} cannot be read ({error.strerror}); nothing changed: mend its permissions"
         ) from error
+
+
+def walk(
+    top: FilePath, *, unread: Callable[[OSError], None] | None = None, links: bool = False
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk a folder as `os.walk` does from the top (folders taken out of the second list are left out), however deep it
+    is nested: before Python 3.12 that one recurses. `unread` is told of a folder that cannot be read; `links` to
+    folders are followed, too."""
+    waiting = [os.fspath(top)]
+    while waiting:
+        above = waiting.pop()
+        folders: list[str] = []
+        names: list[str] = []
+        try:
+            with os.scandir(above) as found:
+                for each in found:
+                    (folders if _is_folder(each) else names).append(each.name)
+        except OSError as error:
+            if unread is not None:
+                unread(error)
+            continue
+        yield above, folders, names
+        below = [os.path.join(above, name) for name in reversed(folders)]
+        waiting += [each for each in below if links or not os.path.islink(each)]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def text_of(content: bytes | None) -> str:

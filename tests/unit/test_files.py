@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from ratchet import files
 from ratchet.errors import BackendError, Conflict, Refused
+from support.folders import deeply_nested
 
 
 def test_a_replaced_file_keeps_its_mode_and_the_link_that_leads_to_it(tmp_path: Path) -> None:
@@ -104,6 +106,43 @@ def test_a_device_behind_a_link_stays_a_device(tmp_path: Path) -> None:
         files.replace(tmp_path / "state", b"active 8\n")
     assert stat.S_ISCHR(device.stat().st_mode)
     assert {each.name for each in tmp_path.iterdir()} == {"zero", "state"}
+
+
+def a_tree(top: Path) -> Path:
+    for name in ("a/b/c", "a/d", "e"):
+        (top / name).mkdir(parents=True)
+        (top / name / "file").touch()
+    (top / "a" / "to-e").symlink_to(top / "e")
+    (top / "itself").symlink_to(top / "itself")
+    (top / "nowhere").symlink_to(top / "nothing")
+    os.mkfifo(top / "e" / "pipe")
+    return top
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_a_walk_finds_what_the_standard_one_finds(tmp_path: Path, links: bool) -> None:
+    def shown(walked: Iterable[tuple[str, list[str], list[str]]]) -> list[tuple[str, list[str], list[str]]]:
+        return [(above, sorted(folders), sorted(names)) for above, folders, names in walked]
+
+    top = a_tree(tmp_path)
+    assert sorted(shown(files.walk(top, links=links))) == sorted(shown(os.walk(top, followlinks=links)))
+
+
+def test_a_walk_leaves_out_what_is_taken_out_and_tells_of_what_cannot_be_read(tmp_path: Path) -> None:
+    told: list[OSError] = []
+    assert list(files.walk(tmp_path / "none", unread=told.append)) == []
+    assert isinstance(told[0], FileNotFoundError)
+    seen = []
+    for above, folders, _names in files.walk(a_tree(tmp_path)):
+        folders[:] = [each for each in folders if each != "b"]
+        seen.append(Path(above).name)
+    assert {"a", "d", "e"} <= set(seen)
+    assert not {"b", "c"} & set(seen)
+
+
+def test_a_folder_may_be_nested_deeper_than_python_recurses(tmp_path: Path) -> None:
+    deep = deeply_nested(tmp_path)
+    assert max(above.count("/x") for above, _folders, _names in files.walk(tmp_path)) == deep
 
 
 def test_what_is_written_once_stays_as_the_first_one_wrote_it(tmp_path: Path) -> None:

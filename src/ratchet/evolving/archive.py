@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ratchet.errors import BackendError, NotFound
+from ratchet.files import walk
 from ratchet.healing.patches import LINK_MODE, carried_over
 from ratchet.sandbox import gittree
 from ratchet.sandbox.beneath import remove_tree
@@ -153,7 +154,7 @@ def differences(old: Files, new: Files) -> tuple[FileChange, ...]:
 def read_files(folder: Path) -> Files:
     """All files and links in a folder, as they are."""
     found: Files = {}
-    for above, folders, names in os.walk(folder):
+    for above, folders, names in walk(folder):
         for full in (Path(above, name) for name in (*names, *folders)):
             status = full.lstat()
             path = str(full.relative_to(folder))

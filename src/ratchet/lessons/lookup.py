@@ -130,10 +130,10 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
     """Tell whether a folder holds these files (path -> SHA-256) and no other."""
     if not os.path.isdir(folder):
         return False
-    from ratchet.files import version_of
+    from ratchet.files import version_of, walk
 
     count = 0
-    for above, below, names in os.walk(folder):
+    for above, below, names in walk(folder):
         for name in (*below, *names):
             path = os.path.join(above, name)
             found = os.lstat(path)

@@ -110,7 +110,7 @@ def contents(home: Path, project: Path) -> dict[str, bytes]:
     if is_home(home, project) or folder.is_symlink():
         return {}
     found: dict[str, bytes] = {}
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in files.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(place, name)

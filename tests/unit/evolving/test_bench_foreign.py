@@ -154,3 +154,67 @@ def test_what_of_promptfoo_is_not_read_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(UsageError, match=said):
         read_promptfoo(config(tmp_path, **keys), "p")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "promptfooconfig.yaml"
+    path.write_text(text)
+    return path
+
+
+def folded(depth: int) -> str:
+    """YAML in which `z` names nine to the power of `depth` values."""
+    lists = [f"a{n}: &a{n} [{', '.join(['x' if n == 0 else f'*a{n - 1}'] * 9)}]" for n in range(depth)]
+    return "\n".join([*lists, f"z: *a{depth - 1}\n"])
+
+
+def merged(depth: int) -> str:
+    maps = [f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9)}]}}" for n in range(1, depth)]
+    return "\n".join(["m0: &m0 {k: x}", *maps, ""])
+
+
+ODD = {
+    "an alias within an alias": f"{folded(9)}prompts: [x]\ntests: []\n",
+    "aliases as a value": f"{folded(9)}prompts: [x]\ntests: [{{vars: {{v: *a8}}, assert: [{{type: is-json}}]}}]\n",
+    "merged maps": f"{merged(9)}prompts: [x]\ntests: []\n",
+    "a value within itself": "prompts: [x]\ntests: [{vars: &v {a: *v}, assert: [{type: equals, value: x}]}]\n",
+    "itself": "&a\nprompts: [x]\ntests: [*a]\n",
+    "a day": "prompts: [x]\ntests: [{vars: {a: 1}, assert: [{type: equals, value: 2020-01-01}]}]\n",
+    "bytes": "prompts: [x]\ntests: [{vars: {a: !!binary aGk=}, assert: [{type: equals, value: x}]}]\n",
+    "a set": "prompts: [x]\ntests: [{vars: {a: !!set {b}}, assert: [{type: equals, value: x}]}]\n",
+    "a large repetition": "prompts: [x]\ntests: [{assert: [{type: regex, value: 'a{4294967296}'}]}]\n",
+    "nested groups": f"prompts: [x]\ntests: [{{assert: [{{type: regex, value: '{'(' * 4000}{')' * 4000}'}}]}}]\n",
+    "a thousand million tests": "prompts: [x]\ntests: [{vars: {"
+    + ", ".join(f"v{n}: [{', '.join('0123456789')}]" for n in range(9))
+    + "}, assert: [{type: equals, value: x}]}]\n",
+    "a file as a value": "prompts: [x]\ntests: [{assert: [{type: equals, value: 'file://right.txt'}]}]\n",
+    "a file as a variable": "prompts: [x]\ntests: [{vars: {v: 'file:///etc/hosts'}, assert: [{type: is-json}]}]\n",
+    "a prompt above": "prompts: ['file://../secret.txt']\ntests: [{assert: [{type: is-json}]}]\n",
+    "a prompt elsewhere": "prompts: ['file:///etc/x.txt']\ntests: [{assert: [{type: is-json}]}]\n",
+    "a prompt behind a link": "prompts: ['file://link.txt']\ntests: [{assert: [{type: is-json}]}]\n",
+    "a prompt that is no text": "prompts: ['file://latin.txt']\ntests: [{assert: [{type: is-json}]}]\n",
+    "tests above": "prompts: [x]\ntests: ['file://../tests.yaml']\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_configuration_of_promptfoo_is_refused_at_once_with_the_remedy(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("the secret")
+    (tmp_path / "tests.yaml").write_text("- assert: [{type: is-json}]\n")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "right.txt").write_text("right")
+    (folder / "latin.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(UsageError) as caught:
+        read_promptfoo(written(folder, ODD[name]), "p")
+    assert "the secret" not in str(caught.value)
+
+
+def test_aliases_of_a_template_and_keys_that_are_numbers_are_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "prompts: ['{{a}} {{b}}']\nmine: &mine [{type: contains, value: ok}]\n"
+        "tests: [{vars: {a: x, b: y, 1: z}, assert: *mine}, {vars: {a: z, b: y}, assert: *mine}]\n",
+    )
+    assert len(read_promptfoo(path, "p").tasks) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
 import sys
 import zipfile
@@ -24,6 +25,7 @@ from ratchet.evolving.bench.benchmark import Benchmark, BenchTask
 from ratchet.evolving.bench.importing import read_command, read_folder, read_lines, split_of
 from ratchet.evolving.bench.inspectlog import read_log
 from ratchet.evolving.bench.shelf import BenchShelf
+from support.folders import deeply_nested
 
 LINE = {
     "task_id": "HumanEval/0",
@@ -198,6 +200,32 @@ def test_a_test_that_is_no_python_is_refused_with_its_line(tmp_path: Path) -> No
     task_folder(tmp_path / "one", test_x_py="def test_x():\n    assert (\n")
     with pytest.raises(UsageError, match=r"one/test_x\.py:\d+"):
         read_folder(tmp_path, "mine")
+
+
+@pytest.mark.parametrize(
+    "content", ["\ufeffdef test_a(): pass\n".encode(), b"# coding: latin-1\ndef test_a(): assert '\xe9'\n"]
+)
+def test_a_test_is_python_however_it_says_that_it_is_encoded(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "test_a.py").write_bytes(content)
+    (task,) = read_folder(tmp_path, "p").tasks
+    assert task.graders["test_a.py"].encode("utf-8", "surrogateescape") == content
+
+
+def test_folders_nested_deeper_than_python_recurses_are_read(tmp_path: Path) -> None:
+    (tmp_path / "task").mkdir()
+    deeply_nested(tmp_path / "task")
+    (task,) = read_folder(tmp_path, "p").tasks
+    assert [Path(path).name for path in task.graders] == ["test_deep.py"]
+
+
+@pytest.mark.parametrize("at", [12, 40, 200, -4])
+def test_a_packed_file_with_a_wrong_byte_is_refused(tmp_path: Path, at: int) -> None:
+    packed = bytearray(gzip.compress(random.Random(1).randbytes(600).hex().encode()))
+    packed[at] ^= 0xFF
+    (tmp_path / "a.jsonl.gz").write_bytes(packed)
+    with pytest.raises(UsageError, match=r"cannot be unpacked|is not JSON"):
+        read_lines(tmp_path / "a.jsonl.gz", "p")
 
 
 def test_a_folder_without_tests_is_refused(tmp_path: Path) -> None:

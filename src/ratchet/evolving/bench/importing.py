@@ -13,6 +13,7 @@ import re
 import shlex
 import tomllib
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,7 @@ from typing import cast, get_args
 from ratchet.errors import NotFound, UsageError
 from ratchet.evolving.bench import evalplus, promptfoo
 from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Split, TaskKind
+from ratchet.files import walk
 from ratchet.healing.judges.protection import is_test, is_test_module
 from ratchet.records import Json
 
@@ -197,23 +199,26 @@ def _is_own_folder(path: Path) -> bool:
 
 
 def _has_tests(folder: Path) -> bool:
-    found = (each.relative_to(folder) for each in folder.rglob("*.py"))
-    return any(is_test_module(each.name) for each in found if not _LEFT_OUT & set(each.parts))
+    return any(is_test_module(each.name) for each in _own_files(folder))
 
 
 def _texts(folder: Path) -> dict[str, str]:
     """All files of a folder as texts, without links and caches. Raises UsageError where they are too many bytes."""
     found: dict[str, str] = {}
     size = 0
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if _LEFT_OUT & set(PurePosixPath(name).parts) or path.is_symlink() or not path.is_file():
-            continue
+    for path in sorted(_own_files(folder)):
         size += path.stat().st_size
         if size > _MOST_TASK_BYTES:
             raise UsageError(f"{folder} holds more than {_MOST_TASK_BYTES // 1_048_576} MB: too much for one task")
-        found[name] = path.read_bytes().decode("utf-8", "surrogateescape")
+        found[path.relative_to(folder).as_posix()] = path.read_bytes().decode("utf-8", "surrogateescape")
     return found
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    for above, folders, names in walk(folder):
+        folders[:] = [each for each in folders if each not in _LEFT_OUT]
+        paths = (Path(above, name) for name in names if name not in _LEFT_OUT)
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 # -- HumanEval-style lines ---------------------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Json]]]:
                     yield number, _object(line, f"{path}:{number}")
                 if number > _MOST_TASKS:
                     raise UsageError(f"{path} holds more than {_MOST_TASKS:,} lines")
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UsageError(f"{path} cannot be unpacked: {error}") from error
 
 
@@ -335,7 +340,7 @@ def _check_parses(text: str, where: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an odd escape in somebody's test is no reason to refuse it
-            ast.parse(text)
+            ast.parse(text.encode("utf-8", "surrogateescape"))  # which may say how it is encoded
     except SyntaxError as error:
         at = f":{error.lineno}" if where.endswith(".py") else ""
         raise UsageError(f"{where}{at}: test is no Python: {error.msg}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,9 @@ from ratchet.records import Json
 ANSWER = "answer.txt"
 _VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{%|\{\{")
+_FILE = "file://"
+_MOST = 100_000
+"""Values of one file, and tests of one: an alias within an alias, or a few lists of variables, name millions."""
 _Config = Mapping[str, Json]
 
 
@@ -55,6 +59,8 @@ def test_there_is_an_answer():
 def _text(value: Json, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise UsageError(f"{where}: value is {json.dumps(value)[:60]}; use a text")
+    if isinstance(value, str) and value.startswith(_FILE):
+        raise UsageError(f"{where}: {value[:60]} is not read for a variable or a value; write its text out")
     return str(value)
 
 
@@ -76,7 +82,7 @@ def _many(made: Callable[[str], str]) -> Callable[[Json, str], str]:
 def _pattern(value: Json, where: str) -> str:
     try:
         re.compile(_text(value, where))
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise UsageError(f"{where}: {value!r} is no regular expression of Python: {error}") from error
     return f"re.search({_text(value, where)!r}, answer)"
 
@@ -119,13 +125,17 @@ def read_cases(path: Path) -> list[PromptfooCase]:
     return found
 
 
-def _loaded(path: Path) -> object:
+def _read(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as text: {error}") from error
+
+
+def _loaded(path: Path) -> object:
+    text = _read(path)
     if path.suffix in (".json", ".jsonl"):
         try:
             rows = [json.loads(line) for line in text.splitlines() if line.strip()] if path.suffix == ".jsonl" else None
@@ -137,9 +147,40 @@ def _loaded(path: Path) -> object:
     except ImportError:
         raise BackendError(f"{path} is YAML; pip install 'ratchet-ai[files]' reads it") from None
     try:
-        return yaml.safe_load(text)
+        return _plain(yaml.safe_load(_unfolded(text, path)), path)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UsageError(f"{path} is not valid YAML: {error}") from error
+
+
+def _unfolded(text: str, path: Path) -> str:
+    """A YAML text whose aliases name a bounded number of values. Raises UsageError, and as PyYAML does."""
+    import yaml
+
+    sizes: dict[int, float] = {}
+
+    def size(node: yaml.Node | None) -> float:
+        if node is None or isinstance(node, yaml.ScalarNode):
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = math.inf  # as one that holds itself has
+            pairs = node.value if isinstance(node, yaml.MappingNode) else [(each,) for each in node.value]
+            sizes[id(node)] = 1 + sum(size(each) for pair in pairs for each in pair)
+        return sizes[id(node)]
+
+    if size(yaml.compose(text, Loader=yaml.SafeLoader)) > _MOST:
+        raise UsageError(f"{path} names more than {_MOST:,} values through its aliases; write them out")
+    return text
+
+
+def _plain(value: object, path: Path) -> Json:
+    """A value of YAML that JSON has, too. Raises UsageError for a date, bytes, a set: which text is meant is open."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each, path) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each, path) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise UsageError(f"{path}: {str(value)[:40]} is a {type(value).__name__} in YAML; put it in quotes")
 
 
 def _table(value: object, where: str) -> _Config:
@@ -152,19 +193,27 @@ def _prompt(given: Json, path: Path) -> str:
     raw = given.get("raw", given.get("id")) if isinstance(given, dict) else given
     if not isinstance(raw, str) or not raw.strip():
         raise UsageError(f"{path}: its prompt is {json.dumps(given)[:60]}; use a text or file://PATH")
-    if not raw.startswith("file://"):
+    if not raw.startswith(_FILE):
         return raw
-    held = path.parent / raw.removeprefix("file://")
+    held = _beside(path, raw)
     if held.suffix not in (".txt", ".md") or not held.is_file():
         raise UsageError(f"{path}: the prompt {raw} is no text file (.txt, .md) that is there")
-    return held.read_text(encoding="utf-8")
+    return _read(held)
+
+
+def _beside(path: Path, named: str) -> Path:
+    """A file that a configuration names, in its own folder: what lies elsewhere is nobody's to show to an agent."""
+    held = path.parent / named.removeprefix(_FILE)
+    if not held.resolve().is_relative_to(path.parent.resolve()):
+        raise UsageError(f"{path}: {named} lies outside of {path.parent}; copy it there")
+    return held
 
 
 def _tests(config: _Config, path: Path) -> Iterator[_Config]:
     given = config.get("tests") or []
     for each in given if isinstance(given, list) else [given]:
         if isinstance(each, str):
-            held = path.parent / each.removeprefix("file://")
+            held = _beside(path, each)
             if held.suffix not in (".yaml", ".yml", ".json", ".jsonl"):
                 raise UsageError(f"{path}: tests in {each} cannot be read; write them as YAML or JSON")
             loaded = _loaded(held)
@@ -183,6 +232,8 @@ def _combinations(default: _Config, case: _Config, where: str) -> Iterator[dict[
     options = [
         [_text(each, where) for each in (value if isinstance(value, list) else [value])] for value in given.values()
     ]
+    if (tests := math.prod(map(len, options))) > _MOST:
+        raise UsageError(f"{where} is {tests:,} tests by its lists of variables; use fewer values")
     for chosen in itertools.product(*options):
         yield dict(zip(given, chosen, strict=True))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from ratchet.evolving.competitors.features import FeatureKind, features
 from ratchet.evolving.competitors.in_manifests import NAMES
 from ratchet.evolving.competitors.prose import TableProse, prose_of
 from ratchet.failures.redaction.text import redact
+from ratchet.files import walk
 from ratchet.healing.distilling.speakers import SpendingPurse, speaker_of
 from ratchet.healing.episode import PlanStep
 from ratchet.healing.models.choice import ModelChoice
@@ -159,7 +159,7 @@ def _on_disk(root: Path) -> Mapping[str, bytes]:
     """The files of a folder that may show features: plain ones of a fair size, links not followed."""
     found: dict[str, bytes] = {}
     total = 0
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in walk(root):
         folders[:] = sorted(each for each in folders if not _is_apart(each))
         if "pyvenv.cfg" in names:  # an environment, whatever it is called
             folders[:] = []

@@ -4,13 +4,13 @@ assertions, and what with the program beside them."""
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import cast
 
+from ratchet.files import walk
 from ratchet.healing.episode import Reads, Task
 from ratchet.healing.judges.protection import is_test
 from ratchet.healing.judges.readers import untouched
@@ -184,9 +184,9 @@ def _trusted(view: View) -> dict[str, Path]:
     """Tests, what they read, and settings of the harness: path -> the untouched file. No attempt may change them."""
     root = untouched(view)
     found: dict[str, Path] = {}
-    for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in ("node_modules", ".git", "__pycache__")]
-        for name in files:
+    for folder, folders, names in walk(root):
+        folders[:] = [each for each in folders if each not in ("node_modules", ".git", "__pycache__")]
+        for name in names:
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if (is_test(relative) or name == "conftest.py" or _is_settings(relative)) and not path.is_symlink():

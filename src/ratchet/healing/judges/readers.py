@@ -8,12 +8,12 @@ what the untouched files name, and in what the check's first run opened (`judges
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ratchet.files import walk
 from ratchet.healing.episode import Reads, Task
 from ratchet.healing.judges.protection import graders, is_harness, is_named, is_test
 from ratchet.sandbox.command import FileChange, View
@@ -221,9 +221,9 @@ def untouched(view: View) -> Path:
 def texts_in(root: Path) -> dict[str, bytes]:
     """The files below a folder that may name others: plain, small, and not installed ones. path -> content."""
     found: dict[str, bytes] = {}
-    for folder, folders, files in os.walk(root):
+    for folder, folders, names in walk(root):
         folders[:] = [each for each in folders if each not in _INSTALLED]
-        for name in sorted(files):
+        for name in sorted(names):
             path = Path(folder, name)
             if len(found) >= _MOST_FILES or path.is_symlink() or not path.is_file():
                 continue

@@ -88,7 +88,7 @@ class SkillFolder:
             return None
         found: dict[str, str] = {}
         try:
-            for above, _, names in os.walk(self.path):
+            for above, _, names in files.walk(self.path):
                 for name in names:
                     path = Path(above, name)
                     plain = path.is_file() and not path.is_symlink() and path.stat().st_size <= _MOST_BYTES

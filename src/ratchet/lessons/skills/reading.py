@@ -188,7 +188,7 @@ def _names(folder: Path) -> list[str]:
     if not folder.name.isprintable():
         raise Refused(f"the name of its folder cannot be shown: {folder.name!a:.80}")
     names = [MAIN]
-    for above, below, beside in os.walk(folder, onerror=unread):
+    for above, below, beside in files.walk(folder, unread=unread):
         below.sort()
         for each in (*(each for each in below if Path(above, each).is_symlink()), *sorted(beside)):
             name = str(Path(above, each).relative_to(folder))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratchet.errors import BackendError, UsageError
+from ratchet.files import walk
 from ratchet.ports import Source, Store
 from ratchet.recording.sources import claimant_of
 from ratchet.recording.sources.databases import NAME as DATABASE
@@ -62,7 +63,7 @@ def _walked(top: str) -> Iterator[str]:
     """The files below a home. Its links are a person's own: a folder may lie on another disk; one that was met is not
     gone into again."""
     met: set[str] = set()
-    for folder, folders, names in os.walk(top, followlinks=True):
+    for folder, folders, names in walk(top, links=True):
         real = os.path.realpath(folder)
         if real in met:
             folders.clear()
