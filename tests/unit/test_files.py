@@ -141,8 +141,8 @@ def test_a_walk_leaves_out_what_is_taken_out_and_tells_of_what_cannot_be_read(tm
 
 
 def test_a_folder_may_be_nested_deeper_than_python_recurses(tmp_path: Path) -> None:
-    deep = deeply_nested(tmp_path)
-    assert max(above.count("/x") for above, _folders, _names in files.walk(tmp_path)) == deep
+    with deeply_nested(tmp_path) as deep:
+        assert max(above.count("/x") for above, _folders, _names in files.walk(tmp_path)) == deep
 
 
 def test_what_is_written_once_stays_as_the_first_one_wrote_it(tmp_path: Path) -> None:

@@ -214,8 +214,8 @@ def test_a_test_is_python_however_it_says_that_it_is_encoded(tmp_path: Path, con
 
 def test_folders_nested_deeper_than_python_recurses_are_read(tmp_path: Path) -> None:
     (tmp_path / "task").mkdir()
-    deeply_nested(tmp_path / "task")
-    (task,) = read_folder(tmp_path, "p").tasks
+    with deeply_nested(tmp_path / "task"):
+        (task,) = read_folder(tmp_path, "p").tasks
     assert [Path(path).name for path in task.graders] == ["test_deep.py"]
 
 
