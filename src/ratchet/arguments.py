@@ -5,6 +5,7 @@ A wrong value is a UsageError that says what is accepted, at the call and not de
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
@@ -34,6 +35,16 @@ def need_count(name: str, value: object, *, or_none: bool = False) -> None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise UsageError(f"{name} is a whole number from 0 on{' or None' if or_none else ''}, not {_said(value)}")
+
+
+def need_number(
+    name: str, value: object, *, least: float = 0, whole: bool = False, finite: bool = False, why: str = ""
+) -> None:
+    """Raise UsageError unless the value is a number from `least` on. NaN is none: as a limit it would hold nothing."""
+    kinds = int if whole else int | float
+    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least or (finite and value == inf):
+        said = f"{value!r:.60}" if isinstance(value, int | float | str) else _said(value)
+        raise UsageError(f"{name} is {said}: use a {'whole ' if whole else ''}number from {least:g} up{why}")
 
 
 def need_flag_or_none(name: str, value: object) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
-from ratchet.errors import UsageError
+from ratchet.errors import Refused, UsageError
 from ratchet.records import Json
-from ratchet.team import Brief, Handed, Supervised, Supervisor, TeamPlan, TeamTask, Worker
+from ratchet.team import Brief, Handed, Supervised, Supervisor, TeamBudget, TeamPlan, TeamTask, Worker
 
 
 @pytest.fixture
@@ -133,3 +133,14 @@ def test_a_model_plans_by_the_skills_that_there_are(home: Path) -> None:
     assert "facts about owls" in asked[1]
     assert done.answer == "the report is written"
     assert done.run.results["report"] == "Report: facts about owls"
+
+
+def test_a_team_without_money_asks_no_model_that_costs_some(home: Path) -> None:
+    pytest.importorskip("pydantic_ai", reason="needs the extra `model`")
+    from ratchet.testing.model_server import ModelServer
+
+    with ModelServer() as server, Ratchet(home, model_base_url=server.openai_url, model_prices="any=1/1") as ratchet:
+        lead = Supervisor("lead", WORKERS, plan="any", budget=TeamBudget(usd=0.0), ratchet=ratchet)
+        with pytest.raises(Refused):
+            supervised(lead, "A report on owls")
+        assert not server.asked

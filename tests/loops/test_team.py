@@ -87,7 +87,7 @@ def test_what_needs_a_task_that_failed_is_skipped_and_says_why(ratchet: Ratchet)
         ((TeamTask(id="a", needs=("b",)), TeamTask(id="b", needs=("a",))), "in a circle"),
         ((TeamTask(id="a"), TeamTask(id="a")), "two tasks are named"),
         ((TeamTask(id="a", skill="cook"),), "the workers declare: none"),
-        ((TeamTask(id="a", attempts=0),), "attempts must be 1 or more"),
+        ((TeamTask(id="a", attempts=0),), "attempts of task 'a' is 0: use a whole number from 1 up"),
         ((TeamTask(id="a", work=deep(200_000)),), "task 'a': its work is not JSON"),
     ],
 )

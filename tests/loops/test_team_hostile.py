@@ -9,17 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from ratchet import Ratchet, ids
 from ratchet.errors import UsageError
 from ratchet.records import Json
-from ratchet.team import Handed, Orchestrator, TeamBudget, TeamRun, TeamTask, Worker
+from ratchet.team import Handed, Orchestrator, Supervisor, TeamBudget, TeamRun, TeamTask, Worker
 from ratchet.team.hands.process import reply_from
 from ratchet.team.purse import TeamPurse
 
@@ -58,6 +58,46 @@ def test_an_amount_that_is_none_is_refused_and_the_budget_holds(ratchet: Ratchet
     assert "cost_usd is" in done.failures["a"]
     assert [each.state for each in done.tasks] == ["failed", "done", "done", "over_budget", "skipped"]
     assert done.cost_usd == 1.0
+
+
+@pytest.mark.parametrize("name", ["usd", "tokens", "seconds"])
+@pytest.mark.parametrize("limit", [float("nan"), -1, -0.5, "1", True])
+def test_a_limit_that_is_none_is_refused_and_no_run_goes_without(name: str, limit: object) -> None:
+    with pytest.raises(UsageError, match=f"the budget's {name} is"):
+        TeamBudget(**{name: limit})  # type: ignore[arg-type]
+
+
+ODD_NUMBERS: dict[str, Callable[[Any, Ratchet], object]] = {
+    "parallel": lambda n, ratchet: Orchestrator("t", [Worker("w", echo)], parallel=n, ratchet=ratchet),
+    "slots": lambda n, _: Worker("w", echo, slots=n),
+    "rounds": lambda n, ratchet: Supervisor("t", [Worker("w", echo)], plan=lambda _: (), rounds=n, ratchet=ratchet),
+    "backoff_s": lambda n, ratchet: Orchestrator("t", [Worker("w", echo)], backoff_s=n, ratchet=ratchet),
+    "most_wait_s": lambda n, ratchet: Orchestrator("t", [Worker("w", echo)], most_wait_s=n, ratchet=ratchet),
+    "grace_s": lambda n, ratchet: Orchestrator("t", [Worker("w", echo)], grace_s=n, ratchet=ratchet),
+    "attempts": lambda n, ratchet: run(team(ratchet), TeamTask(id="a", attempts=n)),
+    "timeout_s": lambda n, ratchet: run(team(ratchet), TeamTask(id="a", timeout_s=n)),
+    "cost_usd": lambda n, ratchet: run(team(ratchet), TeamTask(id="a", cost_usd=n)),
+    "tokens": lambda n, ratchet: run(team(ratchet), TeamTask(id="a", tokens=n)),
+}
+
+
+def team(ratchet: Ratchet) -> Orchestrator:
+    return Orchestrator("t", [Worker("w", echo)], ratchet=ratchet)
+
+
+@pytest.mark.parametrize("name", ODD_NUMBERS)
+@pytest.mark.parametrize("number", [float("nan"), -1, "2", None, True])
+def test_a_number_of_a_team_that_is_none_is_refused_at_once(ratchet: Ratchet, name: str, number: object) -> None:
+    if name == "parallel" and number is None:
+        return  # as many as have a place
+    with pytest.raises(UsageError, match=name):
+        ODD_NUMBERS[name](number, ratchet)
+
+
+@pytest.mark.parametrize("task", [TeamTask(id="a", needs="bc"), TeamTask(id="a", work={1: 1, None: 2})])  # type: ignore[arg-type,dict-item]
+def test_a_task_of_an_odd_type_is_refused(ratchet: Ratchet, task: TeamTask) -> None:
+    with pytest.raises(UsageError, match="task 'a'"):
+        run(team(ratchet), task, TeamTask(id="b"), TeamTask(id="c"))
 
 
 @pytest.mark.parametrize("usd", [float("nan"), -5.0, float("inf")])

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ratchet.arguments import need_number
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.benchmark import Agent, Benchmark
 from ratchet.evolving.bench.figures import POWER, needed_pairs
@@ -94,5 +95,6 @@ def check(asked: EvolveAsked, means: EvolveMeans) -> None:
     if not asked.benchmark.of("gate"):
         raise UsageError(f"benchmark {asked.benchmark.name} has no gate tasks: nothing can be decided on it")
     for name in ("proposals", "parallel", "batch", "repeats", "cap"):
-        if getattr(asked, name) < 1:
-            raise UsageError(f"{name} is {getattr(asked, name)}; use 1 or more")
+        need_number(name, getattr(asked, name), least=1, whole=True)
+    for name in ("usd", "seconds"):
+        need_number(name, getattr(asked, name), finite=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ratchet.arguments import need_number
 from ratchet.failures.redaction.text import redact
 from ratchet.records import Json, Lesson
 
@@ -43,6 +44,11 @@ class Budget:
     """Attempts with one signature and no new state of the files, after which it is no use to go on."""
     candidates: int = 2_000
     """Changes that a solver may try out by itself in one attempt."""
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for an amount that is none, which no spending would reach."""
+        need_number("the budget's usd", self.usd)
+        need_number("the budget's seconds", self.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet import files, ids
+from ratchet.arguments import need_number
 from ratchet.client import Ratchet, default
 from ratchet.errors import UsageError
 from ratchet.recording.journal import make_private
@@ -65,8 +66,10 @@ class Orchestrator:
         check_name("a team's name", name)
         if not workers or len(set(names)) < len(names):
             raise UsageError("a team needs workers that each have a name of their own")
-        if parallel is not None and parallel < 1:
-            raise UsageError(f"parallel is {parallel}: give 1 or more, or leave it out for as many as have a place")
+        if parallel is not None:
+            need_number("parallel", parallel, least=1, whole=True, why=", or leave it out for as many as have a place")
+        for option, seconds in (("backoff_s", backoff_s), ("most_wait_s", most_wait_s), ("grace_s", grace_s)):
+            need_number(option, seconds, finite=True)
         self.name, self.workers = name, tuple(workers)
         self._parallel = parallel or sum(worker.slots for worker in workers)
         self._budget = budget or TeamBudget()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ratchet import ids
+from ratchet.arguments import need_number
 from ratchet.client import Ratchet, default
 from ratchet.errors import ModelError, UsageError
 from ratchet.failures.redaction.text import redact_json
@@ -110,8 +111,7 @@ class Supervisor:
         judge: TeamJudge | None = None,
         ratchet: Ratchet | None = None,
     ) -> None:
-        if rounds < 1:
-            raise UsageError(f"rounds is {rounds}: give 1 or more")
+        need_number("rounds", rounds, least=1, whole=True)
         self._ratchet = ratchet or default()
         self.team = Orchestrator(name, workers, parallel=parallel, budget=budget, judge=judge, ratchet=self._ratchet)
         self._plan, self._collect, self._rounds = plan, collect, rounds
@@ -191,8 +191,9 @@ class Supervisor:
         assert isinstance(self._plan, str)
         models = ModelChoice(self._ratchet._config, os.environ)
         model = models.chain("" if self._plan == "model" else self._plan)
-        limit = self._budget
-        purse = EpisodePurse(store, run_id, Budget(usd=limit.usd or 1.0, seconds=limit.seconds or 1_800.0))
+        usd, seconds = self._budget.usd, self._budget.seconds
+        most = Budget(usd=1.0 if usd is None else usd, seconds=1_800.0 if seconds is None else seconds)
+        purse = EpisodePurse(store, run_id, most)
         said = model.ask(Question(shape=PlannedRound, rules=_RULES, text=_worded(brief)), purse)
         if said.value is None:
             raise ModelError(f"the model made no plan for run {run_id}: {said.problem}", retryable=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
+from ratchet.arguments import need_number
 from ratchet.errors import UsageError
 from ratchet.ids import hex_of
 from ratchet.records import Json
@@ -17,6 +17,8 @@ RunState = Literal["running", "done", "failed", "over_budget", "stopped", "cance
 """`stopped`: by a signal; the next run of the same name goes on."""
 ENDED: tuple[str, ...] = ("done", "failed", "skipped", "over_budget", "cancelled", "unknown")
 
+LEAST_S = 0.001
+"""Shortest limit of an attempt."""
 MOST_BYTES = 8_388_608
 """Of one result, as JSON: more is a flood, as an endpoint's answer on a benchmark is."""
 LONGEST_NAME = 100
@@ -59,6 +61,12 @@ class TeamBudget:
     """Of this process's share of the run."""
     usd: float | None = None
     tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a limit that is none, which no spending would reach."""
+        for name, limit in (("seconds", self.seconds), ("usd", self.usd), ("tokens", self.tokens)):
+            if limit is not None:
+                need_number(f"the budget's {name}", limit, why=", or None for no limit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,15 +184,17 @@ def need_tasks(tasks: Sequence[TeamTask], known: Sequence[str] = ()) -> None:
         if task.id in seen:
             raise UsageError(f"two tasks are named {task.id!r}: give each an id of its own")
         seen.add(task.id)
+        if isinstance(cast("object", task.needs), str):
+            raise UsageError(f"task {task.id!r}: needs is a text: give the ids in a tuple, such as ({task.needs!r},)")
         for need in task.needs:
             if need not in ids:
                 raise UsageError(f"task {task.id!r} needs {need!r}, which is no task of this run: add it, or drop it")
-        if task.attempts < 1 or not 0 < task.timeout_s < math.inf:
-            raise UsageError(f"task {task.id!r}: attempts must be 1 or more, timeout_s above 0")
-        if not (0 <= task.cost_usd < math.inf and task.tokens >= 0):
-            raise UsageError(f"task {task.id!r}: cost_usd and tokens are the most that an attempt may use, 0 or more")
+        need_number(f"attempts of task {task.id!r}", task.attempts, least=1, whole=True)
+        need_number(f"timeout_s of task {task.id!r}", task.timeout_s, least=LEAST_S, finite=True)
+        for name, most in (("cost_usd", task.cost_usd), ("tokens", task.tokens)):
+            need_number(f"{name} of task {task.id!r}", most, finite=True, why=", the most that an attempt may use")
         try:
-            json.dumps(task.work, allow_nan=False)
+            json.dumps(task.work, allow_nan=False, sort_keys=True)
         except (TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"task {task.id!r}: its work is not JSON ({error}): hand over texts and numbers") from None
     _need_no_circle(tasks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratchet.arguments import need_number
 from ratchet.errors import UsageError
 from ratchet.team.values import check_name
 
@@ -69,8 +70,7 @@ class Worker:
             raise UsageError(f"worker {name!r} needs one of function, command, agent, url and mcp; it has {len(ways)}")
         if bool(mcp) != bool(tool):
             raise UsageError(f"worker {name!r}: mcp names the server and tool its tool: give both")
-        if slots < 1:
-            raise UsageError(f"worker {name!r}: slots is {slots}: give 1 or more")
+        need_number(f"slots of worker {name!r}", slots, least=1, whole=True)
         if isolated and function is None:
             raise UsageError(f"worker {name!r}: only a function needs isolated=True; leave it out")
         self.name, self.skills, self.about, self.slots = name, frozenset(skills), about, slots

@@ -155,6 +155,14 @@ def test_the_budget_ends_a_run_and_a_larger_one_goes_on(book: BenchBook, asked: 
     assert len(measure.asked) == 6
 
 
+def test_a_run_that_goes_on_with_no_money_spends_none(book: BenchBook, asked: BenchAsked) -> None:
+    measure = Scripted(lambda _job: {"cost_usd": 1.0})
+    ended = book.run(replace(asked, usd=4.0), BenchMeans(measure=measure))
+    made = len(measure.asked)
+    assert book.resume(ended.id, BenchMeans(measure=measure, usd=0.0)).state == "budget"
+    assert len(measure.asked) == made
+
+
 def test_a_machine_on_which_nothing_can_be_measured_is_given_up(book: BenchBook, asked: BenchAsked) -> None:
     measure = Scripted(lambda _job: {"result": "unmeasured", "reason": "no network"})
     ended = book.run(replace(asked, repeats=5), BenchMeans(measure=measure))

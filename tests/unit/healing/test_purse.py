@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.errors import Refused
+from ratchet.errors import Refused, UsageError
 from ratchet.healing.episode import Budget
 from ratchet.healing.purse import EpisodePurse
 from ratchet.ports import Store
@@ -84,3 +84,10 @@ def test_seconds_used_before_count_and_nothing_is_reserved_without_time(store: S
     assert "10 s" in purse.spent()
     with pytest.raises(Refused):
         purse.reserve(0.0)
+
+
+@pytest.mark.parametrize("name", ["usd", "seconds"])
+@pytest.mark.parametrize("limit", [float("nan"), -1.0, None, "1"])
+def test_a_budget_that_no_spending_would_reach_is_refused(name: str, limit: object) -> None:
+    with pytest.raises(UsageError, match=f"the budget's {name} is"):
+        Budget(**{name: limit})  # type: ignore[arg-type]

@@ -312,7 +312,8 @@ class BenchBook:
         ):
             store = self._reading()
             held = benchruns.benchrun(store, held.id)  # another process may have ended it before the claim
-            usd, seconds = means.usd or held.usd, means.seconds or held.seconds
+            usd = held.usd if means.usd is None else means.usd
+            seconds = held.seconds if means.seconds is None else means.seconds
             held = benchruns.write(store, held, state="running", reason="", usd=usd, seconds=seconds)
             budget = Budget(usd=usd, seconds=seconds)
             purse = EpisodePurse(store, held.id, budget, used_s=held.duration_s if means.seconds is None else 0.0)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
 
+from ratchet.arguments import need_number
 from ratchet.errors import RatchetError, UsageError
 from ratchet.failures.classification import kind_raised
 from ratchet.improving.calls.guarded import CallGuard, Options, guarded
@@ -69,16 +69,16 @@ class Retry:
         idempotent: bool | None = None,
         recall: bool = True,
     ) -> None:
-        _check("attempts", attempts, least=1, whole=True, why=", the first try included")
-        _check("circuit_breaker_failures", circuit_breaker_failures, whole=True, why=", 0 for none")
+        need_number("attempts", attempts, least=1, whole=True, why=", the first try included")
+        need_number("circuit_breaker_failures", circuit_breaker_failures, whole=True, why=", 0 for none")
         for name, number in (
             *(("backoff_s", backoff_s), ("max_wait_s", max_wait_s), ("max_asked_wait_s", max_asked_wait_s)),
             ("circuit_breaker_s", circuit_breaker_s),
         ):
-            _check(name, number)
+            need_number(name, number)
         for name, value in (("budget_s", budget_s), ("budget_usd", budget_usd), ("cost_usd", cost_usd)):
             if value is not None:
-                _check(name, value, finite=True)
+                need_number(name, value, finite=True)
         if idempotent not in (None, True, False):
             raise UsageError(f"idempotent is {idempotent!r}: use True, False or None")
         if budget_s == 0:
@@ -189,15 +189,6 @@ class _Course:
 
     def _used_s(self) -> float:
         return self._guard.timing.monotonic() - self._began
-
-
-def _check(
-    name: str, value: object, *, least: float = 0, whole: bool = False, finite: bool = False, why: str = ""
-) -> None:
-    """Refuse an option that is no such number: NaN, text, below the least."""
-    kinds = int if whole else int | float
-    if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least or (finite and value == math.inf):
-        raise UsageError(f"{name} is {value!r}: use a {'whole ' if whole else ''}number from {least:g} up{why}")
 
 
 def _takes_lessons(function: Callable[..., object]) -> bool:
