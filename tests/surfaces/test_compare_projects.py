@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ratchet.cli.app import cli
-from ratchet.errors import NotFound, Refused, UsageError
+from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.competitors.book import compare_projects, gap_plan, write_plans
 from ratchet.evolving.competitors.comparing import ComparedFeature, table_of
 from ratchet.evolving.competitors.features import Feature, FeatureKind, features
@@ -22,6 +22,7 @@ from ratchet.evolving.competitors.prose import ProseLine, grounded
 from ratchet.healing.planning.plan import plan_of
 from ratchet.testing.model_server import ModelServer
 from ratchet.testing.wire import Reply
+from support.folders import deeply_nested
 
 CLI = """import click
 
@@ -267,6 +268,23 @@ def test_a_gap_becomes_a_plan_with_a_check_that_names_it(projects: Path) -> None
     assert all(plan_of(path.read_text()).steps for path in written)
 
 
+def test_a_plan_that_was_edited_is_not_written_over(projects: Path) -> None:
+    table = compare_projects(projects / "mine", [str(projects / "one")])
+    first, second = write_plans(table, projects / "plans", program="mine", limit=2)
+    assert write_plans(table, projects / "plans", program="mine", limit=2) == [first, second]
+    second.write_text("mine now")
+    first.unlink()
+    with pytest.raises(Conflict, match=re.escape(f"{second} is there and says something else")):
+        write_plans(table, projects / "plans", program="mine", limit=2)
+    assert second.read_text() == "mine now"
+    assert not first.exists()
+
+
+def test_a_project_nested_deeper_than_python_recurses_is_compared(projects: Path) -> None:
+    with deeply_nested(projects / "one"):
+        assert compare_projects(projects / "mine", [str(projects / "one")]).gaps
+
+
 @pytest.mark.parametrize("kind", ["command", "option"])
 @pytest.mark.parametrize(
     "name",
@@ -481,6 +499,9 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
         ("a.js", "a()." * 60_000 + "b()"),
         ("a.js", '"' + "\\n" * 200_000 + '"'),
         ("a.rs", "#[arg(long)]" * 30_000 + "x: u8"),
+        ("a.rs", 'r#"' * 300_000),
+        ("a.ts", "a." * 500_000),
+        ("a.js", '"\\' * 500_000),
         ("README.md", "##" + " " * 200_000 + "x" * 200),
     ],
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ratchet.errors import NotFound, Refused, UsageError
+from ratchet import files
+from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.evolving.competitors.comparing import ComparedFeature, FeatureTable, table_of
 from ratchet.evolving.competitors.features import FeatureKind, features
 from ratchet.evolving.competitors.in_manifests import NAMES
@@ -121,17 +123,24 @@ def gap_plan(gap: ComparedFeature, program: str, commands: Sequence[str] = ()) -
 def write_plans(
     table: FeatureTable, folder: Path, *, program: str, limit: int, kinds: Sequence[str] = ()
 ) -> Sequence[Path]:
-    """Write a plan for each of the first gaps (of these kinds), to be edited and run: `ratchet run --plan FILE`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    """Write a plan for each of the first gaps (of these kinds), to be edited and run: `ratchet run --plan FILE`.
+
+    Raises Conflict, and writes none, where a file of that name says something else: somebody may have edited it.
+    """
+    made_of: dict[Path, bytes] = {}
     commands = [each.name for each in table.rows if each.kind == "command" and not each.is_gap(table.own)]
     for number, gap in enumerate([each for each in table.gaps if not kinds or each.kind in kinds][:limit], 1):
         made = gap_plan(gap, program, commands)
         called = re.sub(r"[^a-z0-9]+", "-", gap.name.casefold()).strip("-")[:40] or gap.kind
         path = folder / f"{number:02}-{called}.toml"
-        path.write_text(f"# {made.words}\n{plan_text(made.plan)}", encoding="utf-8")
-        written.append(path)
-    return written
+        made_of[path] = f"# {made.words}\n{plan_text(made.plan)}".encode("utf-8", "replace")
+    for path, content in made_of.items():
+        if os.path.lexists(path) and files.read(path) != content:
+            raise Conflict(f"{path} is there and says something else; nothing was written: name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in made_of.items():
+        files.replace(path, content)
+    return [*made_of]
 
 
 def _name(place: str) -> str:

@@ -23,7 +23,8 @@ def commands(path: str, text: str, lines: Sequence[str]) -> Iterator[tuple[str, 
     for name in islice(_programs(path, text), _MOST):
         word = rf"[\"']?{re.escape(name)}[\"']?"
         forms = (rf"^\s*{word}\s*=\s*[\"']?[\w.]+[:\w]", rf"{word}\s*:\s*\"[^\"]*[./]", rf"name[\"']?\s*[=:]\s*{word}")
-        numbers = (n for form in forms for n, line in enumerate(lines, 1) if re.search(form, line))
+        naming = [(n, line) for n, line in enumerate(lines, 1) if name in line]
+        numbers = (n for form in forms for n, line in naming if re.search(form, line))
         yield name, next(numbers, 1)
 
 

@@ -7,6 +7,7 @@ value and its usage, a route with its handler. Comments and texts are what the l
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -28,6 +29,10 @@ _ENDS = frozenset(("endswith", "hassuffix", "ends_with"))
 _FLAG_SETS = frozenset(("Flags", "PersistentFlags", "NewFlagSet"))
 _USED = frozenset(("await", "return", "=", ":=", "(", ",", "=>"))
 """Stands before a call whose answer is wanted: a client's, which declares no route."""
+_LONGEST_LINE = 5_000
+"""Of a file that a person wrote; a longer one was packed by a program, and can keep a lexer busy for minutes."""
+_MOST_CPU_S = 10.0
+"""For one file's tokens: a megabyte that a person wrote takes two; one that reads to its end for each token, hours."""
 _NEAR = 12  # tokens or attributes between what declares and what is declared
 
 
@@ -52,6 +57,8 @@ class _CodeCall:
 
 def found(path: str, text: str) -> Iterator[Found]:
     """The features of one file: kind, name and line."""
+    if max(map(len, text.split("\n"))) > _LONGEST_LINE:
+        return
     file = _CodeFile(_tokens(SUFFIXES[PurePosixPath(path).suffix], text))
     calls = [*file.calls()]
     sets = file.flag_sets(calls)
@@ -63,14 +70,18 @@ def found(path: str, text: str) -> Iterator[Found]:
 
 
 def _tokens(language: str, text: str) -> list[_CodeToken]:
-    """Tokens without blanks and comments, each text one token. Rust's attributes are a preprocessor's there."""
+    """Tokens without blanks and comments, each text one token; none of a file that takes too long. Rust's attributes
+    are a preprocessor's there."""
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Comment, String, Whitespace
 
     found: list[_CodeToken] = []
     line, began = 1, 0
+    ends_s = time.process_time() + _MOST_CPU_S
     parts: list[str] = []  # of a text that has not ended
     for kind, value in get_lexer_by_name(language).get_tokens(text):
+        if time.process_time() > ends_s:
+            return []
         if kind in String.Doc:
             kind = Comment
         is_text = kind in String
