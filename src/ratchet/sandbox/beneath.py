@@ -14,6 +14,7 @@ from ratchet.sandbox import kernel
 _SAFE = kernel.RESOLVE_BENEATH | kernel.RESOLVE_NO_SYMLINKS | kernel.RESOLVE_NO_MAGICLINKS | kernel.RESOLVE_NO_XDEV
 _MOST_PATH_BYTES = 3_500  # one system call takes 4,095; deeper folders are opened in steps
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEPS, _MOST_HELD = 32, 256  # folders between two that a walk holds open, one more for each: 40,000 deep
 
 
 def open_beneath(root: int, path: bytes, flags: int) -> int:
@@ -105,30 +106,47 @@ class Entry:
 
 def entries(root: int, *, skip: frozenset[bytes] = frozenset()) -> Iterator[Entry]:
     """Everything below a folder on its own file system, parents first, in no order else. What vanishes or cannot be
-    read meanwhile is left out; `skip` names paths that are not entered (they are told)."""
+    read meanwhile is left out; `skip` names paths that are not entered (they are told).
+
+    Some folders on the way stay open, so that one which is nested thousands deep costs no more than any other."""
     pending = [b""]
-    while pending:
-        path = pending.pop()
-        try:
-            folder = open_beneath(root, path, _FOLDER)
-        except OSError:
-            continue  # gone, replaced by a link, another file system, or closed to us
-        try:
-            with os.scandir(folder) as found:
-                for each in found:
-                    try:
-                        status = each.stat(follow_symlinks=False)
-                    except OSError:
-                        continue
-                    name = os.fsencode(each.name)
-                    below = path + b"/" + name if path else name
-                    yield Entry(below, name, status, folder)
-                    if stat.S_ISDIR(status.st_mode) and below not in skip:
+    held: list[tuple[bytes, int]] = []  # folders above the next one: each path, with a slash, and the open folder
+    try:
+        while pending:
+            path = pending.pop()
+            while held and not path.startswith(held[-1][0]):
+                os.close(held.pop()[1])
+            above, nearest = held[-1] if held else (b"", root)
+            try:
+                folder = open_beneath(nearest, path[len(above) :], _FOLDER)
+            except OSError:
+                continue  # gone, replaced by a link, another file system, or closed to us
+            try:
+                for below, each in _listed(folder, path):
+                    yield each
+                    if stat.S_ISDIR(each.status.st_mode) and below not in skip:
                         pending.append(below)
-        except OSError:
-            continue
-        finally:
+                if path.count(b"/", len(above)) >= _STEPS + len(held) and len(held) < _MOST_HELD:
+                    held.append((path + b"/", os.dup(folder)))
+            except OSError:
+                continue
+            finally:
+                os.close(folder)
+    finally:
+        for _, folder in held:
             os.close(folder)
+
+
+def _listed(folder: int, path: bytes) -> Iterator[tuple[bytes, Entry]]:
+    with os.scandir(folder) as found:
+        for each in found:
+            try:
+                status = each.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            name = os.fsencode(each.name)
+            below = path + b"/" + name if path else name
+            yield below, Entry(below, name, status, folder)
 
 
 def remove_tree(path: str | os.PathLike[str]) -> None:
