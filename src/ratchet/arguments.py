@@ -1,11 +1,11 @@
-"""Checks what callers hand to the public functions.
+"""Checks what callers hand to the public functions, and numbers that others wrote.
 
 A wrong value is a UsageError that says what is accepted, at the call and not deep inside.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
@@ -45,6 +45,16 @@ def need_number(
     if not isinstance(value, kinds) or isinstance(value, bool) or not value >= least or (finite and value == inf):
         said = f"{value!r:.60}" if isinstance(value, int | float | str) else _said(value)
         raise UsageError(f"{name} is {said}: use a {'whole ' if whole else ''}number from {least:g} up{why}")
+
+
+def finite(value: object) -> float | None:
+    """The number as a float; None for what is none, NaN, infinite or, as JSON may have it, beyond every float."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return float(value) if isfinite(value) else None
+    except OverflowError:
+        return None
 
 
 def need_flag_or_none(name: str, value: object) -> None:

@@ -11,8 +11,6 @@ from os import PathLike
 from types import UnionType
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from ratchet.numbers import finite
-
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -438,7 +436,7 @@ def text_in(row: Json | Mapping[str, Json], name: str) -> str:
 def number_in(row: Json | Mapping[str, Json], name: str, default: float = 0.0) -> float:
     """The number under a name; `default` where there is none, or nothing to look in."""
     value = row.get(name) if type(row) is dict or isinstance(row, Mapping) else None
-    return value if type(value) is float else default if (found := finite(value)) is None else found
+    return float(value) if type(value) in (int, float) and abs(cast("float", value)) <= 1e308 else default  # type: ignore[arg-type]
 
 
 def whole_in(row: Json | Mapping[str, Json], name: str) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ratchet.arguments import finite
 from ratchet.errors import NotFound, Refused
-from ratchet.numbers import finite
 from ratchet.ports import Workspace
 
 USAGE_FILE = "usage.json"

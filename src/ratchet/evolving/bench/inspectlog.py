@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from ratchet.arguments import finite
 from ratchet.errors import NotFound, UsageError
 from ratchet.evolving.bench.account import result_of
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
-from ratchet.numbers import finite
 from ratchet.recording.sources.unpacked import unpacked
 from ratchet.records import Json
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ratchet.arguments import finite
 from ratchet.errors import UsageError
 from ratchet.evolving.job import ProposalJob, Proposed
 from ratchet.evolving.proposers.evidence import values_of
@@ -14,7 +15,6 @@ from ratchet.healing.models.prose import objects_within
 from ratchet.healing.solvers.coding_agent import objects_in
 from ratchet.improving.settings.knob import described_knob
 from ratchet.improving.targets.edit import same
-from ratchet.numbers import finite
 from ratchet.records import Json
 
 NAMES = ("hypothesis", "expected", "settings")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ratchet.arguments import finite
 from ratchet.healing.episode import RunnerCounts
-from ratchet.numbers import finite
 
 _SHOWN = 80
 _RATIO = r"(\d{1,9}(?:\.\d{1,9})?) ?(?:/| of | out of ) ?(\d{1,9}(?:\.\d{1,9})?)"

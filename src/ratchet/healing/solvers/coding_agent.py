@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ratchet.arguments import finite
 from ratchet.errors import Refused, UsageError
 from ratchet.failures.redaction.text import redact
 from ratchet.healing.job import ProviderOptions, Purse
 from ratchet.healing.judges.verdicts import last_line
-from ratchet.numbers import finite
 from ratchet.ports import Sandbox, Workspace
 from ratchet.sandbox.command import Command, Limits, Ran
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from ratchet.arguments import finite
 from ratchet.failures.failed_tests import name_of
 from ratchet.healing.episode import Memo, Verdict
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
@@ -21,7 +22,6 @@ from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
 from ratchet.healing.solvers.unreadable import unreadable
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
-from ratchet.numbers import finite
 from ratchet.ports import Sandbox
 from ratchet.records import Json
 from ratchet.sandbox.command import Command, Limits, Ran, View

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil, floor
 
+from ratchet.arguments import finite
 from ratchet.errors import UsageError
 from ratchet.improving.targets import edit as edits
-from ratchet.numbers import finite
 from ratchet.records import Row
 
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
+from ratchet.arguments import finite
 from ratchet.gate.effects import Effect, LessonCounts, measure
 from ratchet.gate.trial import Crossing, TrialGate, TrialPlan, Verdict
 from ratchet.ids import CALL
 from ratchet.improving.trials import homes
 from ratchet.improving.trials.arms import CHANNEL
-from ratchet.numbers import finite
 from ratchet.ports import Store, Where
 from ratchet.records import Metric, Row, Trial, number_in
 

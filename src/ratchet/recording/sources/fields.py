@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from ratchet.numbers import finite
+from ratchet.arguments import finite
 from ratchet.recording.recorder import MOST_WHOLE
 from ratchet.records import Json, Row
 

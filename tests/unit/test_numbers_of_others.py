@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet import config
+from ratchet.arguments import finite
 from ratchet.errors import UsageError
 from ratchet.evolving.bench.account import account_of
 from ratchet.evolving.bench.inspectlog import read_log
 from ratchet.evolving.proposers.answers import said_in
 from ratchet.evolving.scorers.said_json import of_text
 from ratchet.improving.settings.knob import Range
-from ratchet.numbers import finite
 from ratchet.recording.sources import fields
 from ratchet.records import number_in, whole_in
 
