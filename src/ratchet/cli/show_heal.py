@@ -117,8 +117,8 @@ def ended(held: Episode, planned: bool = False, siblings: Sequence[SiblingPatch]
         out.print("  Nothing was written: no patch, no branch, nothing in your project.")
         if held.candidates and held.status in ("no_progress", "failed"):
             out.print(
-                "  Another run would try the same small changes in vain: change a test or the program first, or name a "
-                "model (--model) or a coding agent (--solver command:...).",
+                "  Another run within the same limits would try the same small changes in vain: change a test or the "
+                "program first, or name a model (--model) or a coding agent (--solver command:...).",
                 soft_wrap=True,
             )
         out.print(f"  Each attempt's diff: ratchet episodes show {held.id}", soft_wrap=True)
@@ -152,7 +152,7 @@ def _standing(out: Console, last: Attempt) -> None:
     if figures:
         out.print(Styled("  grounds: ", "dim").append(plain(figures, 400), "default"), soft_wrap=True)
     if last.rivals:
-        out.print(Styled("  rivals:", "yellow").append(" these pass, too, and answer otherwise", "default"))
+        out.print(Styled("  rivals:", "yellow").append(" these pass, too", "default"))
         _diff(out, last.rivals)
 
 
@@ -280,7 +280,7 @@ def _attempt(out: Console, held: Attempt) -> None:
     told = [f"{cause}: {held.cause}"] if held.cause else []
     told += [f"{fix}: {held.fix}"] if held.fix else []
     told += [held.reason] if held.reason else []
-    line.append(plain("; ".join(told) or held.status.replace("_", " "), 240))
+    line.append(plain("; ".join(told) or held.status.replace("_", " "), 480))
     tried = f"{number(held.candidates, 'candidate')}, " if held.candidates else ""
     tried = f"{held.solver}, {tried}" if held.status == "passed" and held.solver else tried
     out.print(line.append(f"  ({tried}{_costs(held.cost_usd, held.duration_s)})", "dim"), soft_wrap=True)

@@ -12,6 +12,7 @@ from ratchet.errors import UsageError
 from ratchet.healing.testruns import Read, reading, toml_of
 
 _SHELL = re.compile(r"[|&;<>$`()\n*]|^\s*\w+=")
+_QUOTED = re.compile(r"""'[^'\n]*'|"[^"$`\\\n]*\"""")  # in which a shell reads nothing: a test's id may hold `<lambda>`
 _NO_TEST = "no test specified"  # what `npm init` writes
 _MAKE_TEST = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
@@ -56,7 +57,7 @@ def argv_of(text: str) -> tuple[str, ...]:
         raise UsageError(f"the check {text!r} holds a NUL or half a surrogate pair, which no command can have")
     if not text.strip():
         raise UsageError("the check is empty: give a command that fails now, such as --check 'pytest -q'")
-    if _SHELL.search(text):
+    if _SHELL.search(_QUOTED.sub("''", text)):
         return ("sh", "-c", text)
     try:
         return tuple(shlex.split(text))

@@ -79,7 +79,7 @@ def _change(attempt: Attempt) -> str:
         said.append(f"- **{attempt.standing}**: {_code(why.rstrip(';'))}")
         said += [f"- grounds: {_code(figures)}"] if figures else []
     if attempt.standing == "doubtful":
-        said += [f"- passes as well, and answers otherwise:\n\n{quoted(attempt.rivals)}"] if attempt.rivals else []
+        said += [f"- passes as well:\n\n{quoted(attempt.rivals)}"] if attempt.rivals else []
         said.append(f"\n{BY_CHANCE}")
     return "## The change\n\n" + "\n".join(said) + "\n\n" + quoted(attempt.shown[:_DIFF_CHARS])
 

@@ -31,6 +31,10 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _UNREADABLE = re.compile(r"[`*?<(){}~]|\$\(|\$\{?\w")
 _SPLIT = re.compile(r"\s*(?:&&|;|\n)\s*")
 _REDIRECTED = re.compile(r"\s+(?:\d?>{1,2}&?\s*[\w./&-]+|2>&1)")
+_QUOTED = re.compile(r"""'[^'\n]*'|"[^"$`\\\n]*\"""")
+# Letters that mean something to a shell, and what stands for them where it reads nothing, as in a quoted test id.
+_APART = {ord(each): chr(0xE000 + ord(each)) for each in "`*?<>(){}~$;&|"}
+_BACK = {ord(apart): chr(each) for each, apart in _APART.items()}
 _QUIET = frozenset(("set", "echo", ":", "true", "unset", "umask", "ulimit", "pwd", "which", "date", "trap"))
 # Programs that start what follows them, with those of their options that take a word.
 _STARTERS: Mapping[tuple[str, ...], str] = {
@@ -181,12 +185,13 @@ def _of_lines(lines: Iterable[str], read: Read, at: SuiteRun, depth: int) -> Sui
     """The one run of tests among the commands of a shell text; None for none or several."""
     found: list[SuiteRun] = []
     others = False
-    for text in _SPLIT.split("\n".join(lines).replace("\\\n", " ")):
+    plain = _QUOTED.sub(lambda found: found[0].translate(_APART), "\n".join(lines).replace("\\\n", " "))
+    for text in _SPLIT.split(plain):
         if not text or text.startswith("#"):
             continue
         tail = re.split(r"\s*\|\|?\s*", text, maxsplit=1)
         try:
-            words = shlex.split(_REDIRECTED.sub("", tail[0]))
+            words = [each.translate(_BACK) for each in shlex.split(_REDIRECTED.sub("", tail[0]))]
         except ValueError:
             return None
         if not words:

@@ -22,6 +22,41 @@ def texts_of(program: Program) -> set[str]:
     return {applied(program.text, (each,)) for each in edits(program, lambda _lines: True)}
 
 
+POPULATED = """def f(form, o):
+    x = o.x
+    if x is None:
+        x = form.make()
+        o.set(x)
+    form.fill(x)
+    return x
+"""
+
+
+def test_what_a_block_hands_out_is_handed_out_below_it_when_the_next_statement_is_done() -> None:
+    program = Program("a.py", POPULATED.encode())
+    last = "        o.set(x)\n"
+    rest = POPULATED.replace(last, "")
+    below = rest.replace("    form.fill(x)\n", "    o.set(x)\n    form.fill(x)\n")
+    done = rest.replace("    form.fill(x)\n", "    form.fill(x)\n    o.set(x)\n")
+    head = [each for each in edits(program, lambda lines: lines == (3, 3)) if each.family == "motion"]
+    found = {applied(program.text, (each,)): each.weight for each in head}  # no failing test runs the block
+    assert found[done] > found[below]
+
+
+def test_a_variable_that_would_be_left_unread_is_replaced_late() -> None:
+    program = Program("a.py", b"def f(text):\n    alt = escape(text)\n    return [alt, text]\n")
+    found = {
+        (each.before, each.text): each.weight for each in edits(program, lambda _: True) if each.family == "variable"
+    }
+    assert found["alt", "text"] < found["text", "alt"]
+
+
+def test_a_text_may_be_cleaned_at_the_start() -> None:
+    program = Program("a.py", b"def f(url):\n    url = parse(url)\n    return url\n")
+    program.types["f"] = {"url": ["str"]}
+    assert "def f(url):\n    url = url.strip()\n    url = parse(url)\n    return url\n" in texts_of(program)
+
+
 @pytest.mark.parametrize(
     ("beside", "wrong", "right"),
     [

@@ -447,3 +447,12 @@ def test_what_the_program_raises_on_purpose_is_told_from_what_goes_wrong(
     said = told_of(answers([Input("refuses", "f", each, 0) for each in calls], Vocabulary())(), ())
     assert (said[0], said[2]) == ("!!ValueError", "!IndexError")
     assert said[1].startswith("int:")
+
+
+def test_where_no_input_could_be_tried_others_that_pass_are_not_said_to_answer_otherwise() -> None:
+    untold = PatchGrounds(failing=1, rivals=3, share=0.3)
+    said = " ".join([*untold.doubts(["off_by_one"]), untold.told()])
+    assert "3 other patches pass, too, and no input could be tried" in said
+    assert "answer otherwise" not in said
+    assert "answer alike" not in said.replace("whether they answer alike", "")
+    assert "answer otherwise" in " ".join(replace(untold, inputs=9, kept=9).doubts(["off_by_one"]))

@@ -159,4 +159,4 @@ def test_what_heals_nothing_says_that_nothing_was_written_and_each_reason_once(
     assert "attempt 1 mends a part" in markdown(held)
     assert markdown(held).count(reason) == 1
     assert "Nothing was written: no patch, no branch" in said
-    assert "Another run would try the same small changes in vain" in said
+    assert "Another run within the same limits would try the same small changes in vain" in said

@@ -153,7 +153,7 @@ def orders(sift: bool) -> tuple[list[SourceEdit], list[SourceEdit]]:
     def sifted(found: Sequence[Ranked]) -> tuple[Sequence[Ranked], Sequence[Ranked]]:
         return [one for one in found if not is_vain(one)], [one for one in found if is_vain(one)]
 
-    given: Iterator[Ranked] = Untried(lambda _: program, suspect, rank, float("inf"), *([sifted] if sift else []))
+    given: Iterator[Ranked] = Untried(lambda _: program, [*suspect], rank, float("inf"), *([sifted] if sift else []))
     every = list(given)
     return [one.edit for one in every], [one.edit for one in every if is_vain(one)]
 

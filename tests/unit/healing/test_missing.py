@@ -16,6 +16,7 @@ from ratchet.healing.episode import RunnerCounts, Verdict
 from ratchet.healing.missing import missing, outside
 from ratchet.healing.project_check import own_check
 from ratchet.healing.solvers.unreadable import unreadable
+from ratchet.healing.solvers.unwritten import unwritten
 from ratchet.healing.testruns import reading, suite_run
 
 
@@ -385,3 +386,31 @@ def test_a_file_that_is_no_python_is_named_with_its_line(project: Path, output: 
 def test_what_a_program_reads_or_another_error_is_no_file_of_the_project(project: Path, output: str) -> None:
     (project / "prices.py").write_text("x = 1\n")
     assert unreadable(said(output), reading(project)) == ""
+
+
+_ASKS = """
+    def test_total():
+>       assert prices.total([1]) == 1
+E       AttributeError: module 'prices' has no attribute 'total'
+
+tests/test_prices.py:5: AttributeError
+"""
+_IMPORTS = """
+tests/test_prices.py:1: in <module>
+    from shop import total
+E   ImportError: cannot import name 'total' from 'shop' (/p/src/shop/__init__.py)
+"""
+
+
+@pytest.mark.parametrize(("output", "place"), [(_ASKS, "tests/test_prices.py:5"), (_IMPORTS, "tests/test_prices.py:1")])
+def test_a_name_that_tests_ask_for_and_no_file_holds_is_to_be_written_first(
+    project: Path, output: str, place: str
+) -> None:
+    (project / "tests").mkdir()
+    (project / "tests" / "test_prices.py").write_text("from shop import total\n")
+    assert unwritten(said(output), project).startswith(f"{place} asks for `total` of the module ")
+    several = replace(said(output), tests=RunnerCounts(failed=2, failed_ids=("t.py::one", "t.py::two")))
+    assert not unwritten(several, project)  # the other one may be mended
+    assert not unwritten(said(output.replace("tests/test_prices", "prices")), project)  # the program asks for it
+    (project / "src" / "shop" / "sums.py").write_text("def total(prices):\n    return sum(prices)\n")
+    assert not unwritten(said(output), project)

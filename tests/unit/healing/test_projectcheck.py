@@ -69,6 +69,9 @@ def test_where_nothing_tells_of_a_check_none_is_made_up(tmp_path: Path, files: d
         ("pytest -k 'a and not b'", ("pytest", "-k", "a and not b")),
         ("cd x && make test", ("sh", "-c", "cd x && make test")),
         ("CI=1 npm test", ("sh", "-c", "CI=1 npm test")),
+        ("pytest 'a.py::b[x|<lambda>-$(y)]'", ("pytest", "a.py::b[x|<lambda>-$(y)]")),
+        ('pytest -k "a and (b or c)"', ("pytest", "-k", "a and (b or c)")),
+        ('pytest "$X"', ("sh", "-c", 'pytest "$X"')),
         ("while true; do :; done", ("sh", "-c", "while true; do :; done")),
     ],
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from ratchet.healing.solvers.repair import SearchResult, hints_of
 from ratchet.healing.solvers.repairing.server import RunReport
 from ratchet.healing.solvers.repairing.server import Test as Ended
+from ratchet.healing.solvers.repairing.spectrum import order_of, with_named
 from ratchet.healing.solvers.repairing.suspects import told_suspects
 
 TREE = ast.parse("LIMIT = 3\n\n\ndef total(prices):\n    found = sum(prices)\n    return found[0]\n")
@@ -29,3 +31,21 @@ def test_a_suspect_is_told_with_its_lines_and_why() -> None:
 
 def test_what_no_failing_test_was_seen_to_run_is_no_suspect() -> None:
     assert told_suspects([("shop.py", 5, 1.0)], lambda _path: TREE, {"t::good": {}}, REPORT, "/p") == []
+
+
+def test_what_a_failing_test_calls_by_name_comes_first_and_then_what_was_run_last() -> None:
+    tree = ast.parse(
+        "def helper(n):\n    return n\n\n\ndef total(prices):\n    found = sum(prices)\n    return helper(found)\n"
+    )
+    equal = {("/p/shop.py", line): 0.5 for line in (2, 6, 7)}
+    found = with_named(equal, {"/p/shop.py": tree}, {"total"})
+    last = {("/p/shop.py", 2): 1, ("/p/shop.py", 6): 2, ("/p/shop.py", 7): 0}
+    assert [line for _, line in order_of(found, last)] == [7, 6, 2]
+    assert [line for _, line in order_of(equal, {("/p/shop.py", 6): 0})] == [6, 2, 7]
+
+
+def test_hints_tell_one_suspect_a_line() -> None:
+    found = SearchResult(tried=7, suspects=("`a` in a.py:1 (...)", "`b` in b.py:2 (...)"))
+    tried, *suspects = hints_of(found)
+    assert tried == "7 small edits were tried without success"
+    assert suspects == ["suspect: `a` in a.py:1 (...)", "suspect: `b` in b.py:2 (...)"]

@@ -35,6 +35,7 @@ def run_of(check: str) -> SuiteRun:
         ("coverage run -m unittest", "unittest", ""),
         ("timeout 60 env A=1 pytest", "pytest", ""),
         ("cd . && pytest 2>&1", "pytest", ""),
+        ("cd . && pytest 'a.py::b[<lambda>; (x)]' 2>&1", "pytest", "a.py::b[<lambda>; (x)]"),
         (". .venv/bin/activate && pytest -q", "pytest", "-q"),
         ("python checks/run.py fast", "script", "checks/run.py fast"),
         ("python -m doctest a.py", "module", "doctest a.py"),

@@ -20,7 +20,7 @@ from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
-from ratchet.healing.solvers.unreadable import unreadable
+from ratchet.healing.solvers.unwritten import beyond_edits
 from ratchet.healing.testruns import counted_arguments, reading, suite_run
 from ratchet.ports import Sandbox
 from ratchet.records import Json
@@ -144,7 +144,7 @@ class Repair:
         skip = tuple(str(each.memo["key"]) for each in job.tried if "key" in each.memo and each.status != "passed")
         tried, used_s, refused, spent = 0, 0.0, "", tuple[str, ...]()
         alike, before = list[bool](), (job.failure.signature, job.failure.reason)
-        told = unreadable(job.failure, reading(untouched(job.workspace.view())))
+        told = beyond_edits(job.failure, untouched(job.workspace.view()))
         if told and not job.donors:
             return Solved(status="gave_up", reason=told)
         while True:
@@ -448,6 +448,8 @@ def note_of(patch: Mapping[str, Json]) -> dict[str, Json]:
 
 def _told(mark: Mapping[str, Json]) -> str:
     before, text = (" ".join(str(mark.get(name, "")).split()) for name in ("before", "text"))
+    if before == text:
+        return f"moved `{text[:_TOLD_CHARS]}`"
     old, new = _WORDS.findall(before), _WORDS.findall(text)
     words = [pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]]
     if len(old) == len(new) and len(words) > 1 == len({*words}):  # a name, all through a piece of code
@@ -459,17 +461,18 @@ def _told(mark: Mapping[str, Json]) -> str:
 
 
 def hints_of(found: SearchResult) -> tuple[str, ...]:
-    """Findings of a search that found nothing, for whoever tries next: one line each."""
+    """Findings of a search that found nothing, for whoever tries next, one line each: the worst suspect first."""
     near = [
         f"{'; '.join(_told(mark) for mark in marks)} at {marks[0].get('path')}:{marks[0].get('line')} was not enough"
         + (f": {', '.join(map(str, helped[:3]))} passed with it" if (helped := _list(each.get("gained"))) else "")
         for each in found.near
         if (marks := [mark for mark in _list(each.get("marks")) if isinstance(mark, dict)])
     ]
-    places = "; ".join(found.suspects) or "unknown, since it was not seen what the failing tests run"
-    ended = f"{len(found.patches)} of them pass the tests here" if found.patches else f"most suspect: {places}"
-    tried = f"{found.tried} small edits were tried{'' if found.patches else ' without success'}; {ended}"
-    return (tried, *near) if found.tried else ()
+    passing = f"; {len(found.patches)} of them pass the tests here" if found.patches else " without success"
+    tried = f"{found.tried} small edits were tried{passing}"
+    places = found.suspects or ("unknown, since it was not seen what the failing tests run",)
+    suspects = [] if found.patches else [f"suspect: {each}" for each in places]
+    return (tried, *suspects, *near) if found.tried else ()
 
 
 def exhausted(found: SearchResult, most: int) -> str:

@@ -33,6 +33,8 @@ class TestsExpect:
     """Short texts and numbers anywhere in the tests, as source."""
     changes: tuple[tuple[str, str], ...] = ()
     """Pieces in which texts came out otherwise than they are expected, as (one, the other)."""
+    called: frozenset[str] = frozenset()
+    """Names of what the tests call, without what these belong to."""
 
 
 def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpect:
@@ -43,8 +45,11 @@ def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpec
     texts: dict[str, None] = {}
     spoken: dict[str, None] = {}
     trees: dict[str, ast.Module | None] = {}
+    called: set[str] = set()
     for function in _functions(failing, root, trees):
         for node in ast.walk(function):
+            if isinstance(node, ast.Call):
+                called.add(_name(node.func))
             if isinstance(node, ast.Call) and _name(node.func) in _RAISING and node.args:
                 raised.setdefault((ast.unparse(node.args[0]), _message(node)))
             if isinstance(node, ast.Constant) and type(node.value) in (str, int, float):
@@ -60,7 +65,8 @@ def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpec
         change for each in said.splitlines() for pair in _unequal(each) for change in _changed(*pair, texts)
     )
     known = tuple(dict.fromkeys(given))
-    return TestsExpect(tuple(raised), tuple(values), tuple(texts), known, short, tuple(changes)[:_ROWS])
+    named = frozenset(called - {""})
+    return TestsExpect(tuple(raised), tuple(values), tuple(texts), known, short, tuple(changes)[:_ROWS], named)
 
 
 def _unequal(said: str) -> Iterator[tuple[str, str]]:

@@ -75,7 +75,7 @@ class PatchGrounds:
     searched: bool = True
     """Other patches were looked for."""
     rivals: int = 0
-    """Patches that pass and answer otherwise."""
+    """Patches that pass and answer otherwise, or where no input could be tried may do so."""
     allies: int = 0
     """Other patches that pass and answer alike."""
     by_heart: int = 0
@@ -161,6 +161,9 @@ class PatchGrounds:
             differs = f"another constant in the place of one that it brings passes, too, and answers {inputs} otherwise"
         elif self._untold() and not self.rivals:
             return "others that pass were not looked for, or not told apart (write a test of what it is to do)"
+        elif not self.inputs + self.answered:
+            others = _count(self.rivals, "other patch passes", "other patches pass")
+            differs = f"{others}, too, and no input could be tried to tell whether they answer alike"
         else:
             one, more = "other patch that answers otherwise passes", "other patches that answer otherwise pass"
             differs = f"{_count(self.rivals, one, more)}, too"
@@ -189,8 +192,11 @@ class PatchGrounds:
             said.append(
                 f"of {self.asked} on which the donors agree {self.asked - self.contradicted} are answered alike"
             )
-        if self.allies or self.rivals:
-            said.append(f"of {self.allies + self.rivals} other patches that pass {self.allies} answer alike")
+        others = self.allies + self.rivals
+        if others and not self.inputs + self.answered:
+            said.append(f"{_count(others, 'other patch passes', 'other patches pass')}, too")
+        elif others:
+            said.append(f"of {others} other patches that pass {self.allies} answer alike")
         return "; ".join(said)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .program import Program
 from .server import ForkServer, RunReport
-from .spectrum import Place, suspicion, with_definitions
+from .spectrum import Place, order_of, suspicion, with_definitions, with_named
 
 _BESIDE_SHARE, _BESIDE_S = 0.15, 40.0  # of the time that is left, and at most, for tests beside those of the check
 
@@ -23,6 +23,13 @@ class Located:
     suspicion: Mapping[Place, float]
     imported: Mapping[str, Collection[int]] = field(default_factory=dict)
     trace: Mapping[str, object] = field(default_factory=dict)
+    last: Mapping[Place, int] = field(default_factory=dict)
+    """Of the lines that failing tests ran, how many others of the file they ran since."""
+
+    @property
+    def lines(self) -> list[Place]:
+        """The suspect lines, the most suspect first."""
+        return order_of(self.suspicion, self.last)
 
     @property
     def telling(self) -> list[Place]:
@@ -30,7 +37,7 @@ class Located:
         imported = [place for place in self.suspicion if place[1] in self.imported.get(place[0], ())]
         least = min((self.suspicion[place] for place in imported), default=0.0)
         idle = {place for place in imported if self.suspicion[place] <= least}
-        return [place for place in self.suspicion if place not in idle]
+        return [place for place in self.lines if place not in idle]
 
 
 def calls_in(trace: Mapping[str, object]) -> list[Mapping[str, str]]:
@@ -107,8 +114,8 @@ class Localiser:
         places = [{(path, line) for path in each for line in each[path]} - always for each in ran]
         return _APART if len(places) > 1 and all(places) and not set.intersection(*places) else ""
 
-    def located(self, files: Mapping[str, bytes], report: RunReport) -> Located:
-        """Trace the tests on files of which `report` told how they end."""
+    def located(self, files: Mapping[str, bytes], report: RunReport, called: Collection[str] = ()) -> Located:
+        """Trace the tests on files of which `report` told how they end; `called` names what failing ones call."""
         traced = self._server.whole(files, trace=True)
         if self._beside is None:
             self._beside = self._looked_beside(report)
@@ -117,12 +124,13 @@ class Localiser:
         failed = [test for name, test in traced.tests.items() if name in report.failing and test.error != "TimeUp"]
         found = suspicion(places, report.failing, [test.frames for test in failed])
         self._imported = {file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()}
-        trees = {path: self._tree_of(path) for path in {file for file, _ in found}}
-        return Located(
-            suspicion=with_definitions(found, {path: tree for path, tree in trees.items() if tree is not None}),
-            imported=self._imported,
-            trace=traced.trace,
-        )
+        read = {path: self._tree_of(path) for path in {file for file, _ in found}}
+        trees = {path: tree for path, tree in read.items() if tree is not None}
+        last: dict[Place, int] = {}
+        for file, lines in (each for name in report.failing for each in traced.lines.get(name, {}).items()):
+            for age, line in enumerate(reversed(lines)):
+                last[file, line] = min(age, last.get((file, line), age))
+        return Located(with_named(with_definitions(found, trees), trees, called), self._imported, traced.trace, last)
 
     def _looked_beside(self, report: RunReport) -> Mapping[str, Mapping[str, list[int]]]:
         """Lines of the tests that lie in the files of the check's, and pass."""

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,6 +95,7 @@ class Program:
         self._walk()
         self._names: dict[ast.AST | None, list[str]] = {}
         self._stores: dict[ast.AST | None, dict[str, int]] = {}
+        self._loads: dict[ast.AST | None, Counter[str]] = {}
         self.attributes = _unique(node.attr for node in self.nodes if isinstance(node, ast.Attribute))
         self.attributes = _unique([*self.attributes, *self._slots()])
         self.known = frozenset(self._all_names())
@@ -258,6 +260,14 @@ class Program:
                     count[each.id] = count.get(each.id, 0) + 1
             self._stores[scope] = count
         return self._stores[scope].get(name, 0)
+
+    def loads(self, node: ast.AST, name: str) -> int:
+        """Count how often the innermost function reads a name, those within it included."""
+        scope = self.function(node)
+        if scope not in self._loads:
+            read = (each for each in ast.walk(scope or self.tree) if isinstance(each, ast.Name))
+            self._loads[scope] = Counter(each.id for each in read if isinstance(each.ctx, ast.Load))
+        return self._loads[scope][name]
 
     def callables(self) -> list[str]:
         """Functions and classes of this file."""

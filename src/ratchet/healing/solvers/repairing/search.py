@@ -229,16 +229,16 @@ class RepairSearch:
     def _open(self, state: State) -> None:
         """See what its tests run, and put its edits into order."""
         state.opened = True
-        located = self.localiser.located(state.files, state.report)
-        suspect = located.suspicion
+        located = self.localiser.located(state.files, state.report, self._expected.called)
+        suspect, lines = located.suspicion, located.lines
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
             suspect = {(path, line): 1.0 for path in sorted(self._server.sources)[:40] for line in range(1, 2_000)}
+            lines = [*suspect]
         state.calls = calls_in(located.trace)
         if not state.marks:
             self._imported, self._server.import_path = located.imported, import_path(located.trace)
-            known = located.telling or suspect
-            first = sorted(known, key=lambda place: (-suspect[place], place))[:_PLACES]
+            first = (located.telling or lines)[:_PLACES]
             self.places = [(os.path.relpath(path, self._root), line, suspect[path, line]) for path, line in first]
 
         def program_of(path: str) -> Program | None:
@@ -265,7 +265,7 @@ class RepairSearch:
         )  # fmt: skip
         sift = Sieve(self._server, state.programs).sifted
         seen = bool(located.suspicion) and not state.marks and self._wanted.order == "best"
-        state.untried = Untried(program_of, suspect, rank, self._server.deadline, *([sift] if seen else []))
+        state.untried = Untried(program_of, lines, rank, self._server.deadline, *([sift] if seen else []))
 
     # -- one candidate -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ Place = tuple[str, int]
 _CRASH, _FRAME = 1.5, 1.2  # the line where an exception arose, and those on the way to it
 _IMPORTED = 0.25  # a line that was run at import, beside another of the same coefficient
 _DEFINED, _DEFINED_ELSEWHERE = 0.95, 0.6  # what is defined for all, beside the line that uses it: in its file, or not
+# Beside another line of the same coefficient, one of a function that the failing test calls by name: the fault was
+# there in 7 of 12 bugs of real projects (w3lib, mistune, prettytable, sqlite-utils, wtforms, inflect).
+_NAMED = 1.2
 
 
 def suspicion(
@@ -59,6 +62,27 @@ def with_definitions(suspicion: Mapping[Place, float], trees: Mapping[str, ast.M
                 if (path, line) in found:
                     found[path, line] = max(found[path, line], much)
     return found
+
+
+def with_named(
+    suspicion: Mapping[Place, float], trees: Mapping[str, ast.Module], names: Collection[str]
+) -> dict[Place, float]:
+    """The same, and the lines of functions that failing tests call by name the more suspect."""
+    found = dict(suspicion)
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names:
+                for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1):
+                    if (path, line) in found:
+                        found[path, line] = max(found[path, line], min(suspicion[path, line] * _NAMED, _CRASH))
+    return found
+
+
+def order_of(suspicion: Mapping[Place, float], last: Mapping[Place, int]) -> list[Place]:
+    """The places, the most suspect first; of equal ones those that the failing tests ran last, since these are nearest
+    to what went wrong. `last` counts the lines of the file that were run since."""
+    never = max(last.values(), default=0) + 1
+    return sorted(suspicion, key=lambda place: (-suspicion[place], last.get(place, never), place))
 
 
 def _defined(body: Iterable[ast.stmt]) -> Iterator[tuple[ast.stmt, list[str]]]:

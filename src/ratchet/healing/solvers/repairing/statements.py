@@ -12,6 +12,7 @@ from .program import FUNCTIONS, Program
 _SIMPLE = ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.Break | ast.Continue | ast.AnnAssign | ast.Delete
 _EXCEPTIONS = ("KeyError", "IndexError", "ValueError", "TypeError", "AttributeError", "ZeroDivisionError",
                "StopIteration", "LookupError", "ArithmeticError", "OSError", "RuntimeError", "Exception")  # fmt: skip
+_HEADED = ast.For | ast.While | ast.If | ast.With
 
 
 def deletion(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -50,14 +51,18 @@ def motion(p: Program, node: ast.AST) -> Iterator[Piece]:
                 moved = p.text[end:head] + deeper + p.text[start:end].lstrip(" \t")
                 yield start, head, moved, 0.7
     parent = p.parents.get(node)
-    if isinstance(parent, ast.For | ast.While | ast.If | ast.With) and isinstance(node, _SIMPLE | ast.If):
+    if isinstance(parent, _HEADED) and isinstance(node, _SIMPLE | ast.If):
         yield from _out(p, node, parent, block)
+    if isinstance(node, ast.If):  # a failing test may have missed the block, and lacked what is done there
+        for last in (held[-1] for held in (node.body, node.orelse) if held):
+            if isinstance(last, _SIMPLE) and p.alone(last):
+                yield from _out(p, last, node, p.block(last))
     if at and isinstance(node, _SIMPLE):
         yield from _into(p, node, block[at - 1])
 
 
 def _out(p: Program, node: ast.stmt, parent: ast.stmt, block: list[ast.stmt]) -> Iterator[Piece]:
-    """The last statement of a block comes after it; the first one before it."""
+    """The last statement of a block comes after it, or after what follows; the first one before it."""
     start, end = p.line_start(node.lineno), p.line_end(node.end_lineno or node.lineno)
     outer = p.indent(parent)
     if outer is None or len(block) == 1:
@@ -65,10 +70,25 @@ def _out(p: Program, node: ast.stmt, parent: ast.stmt, block: list[ast.stmt]) ->
     last = p.line_end(parent.end_lineno or parent.lineno)
     text = _closed(p, _indented(p, node, outer))
     rest = _closed(p, p.text[end:last]) if end < last else ""
-    if node is block[-1] or isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
-        yield start, last, rest + text, 1.0 if node is block[-1] else 0.4
+    around = p.block(parent)
+    following = around[around.index(parent) + 1 : around.index(parent) + 2]
+    further = p.line_end(following[0].end_lineno or following[0].lineno) if following else last
+    # What the next statement works on is handed out when that is done: right whether or not it is shared.
+    shared = bool(following) and bool(_names(node) & _names(following[0]))
+    if node is block[-1]:
+        yield start, last, rest + text, 0.5 if shared else 1.0
+        if following and p.alone(following[0]):
+            yield start, further, rest + _closed(p, p.text[last:further]) + text, 1.5 if shared else 0.7
+    elif isinstance(node, ast.Assign | ast.AugAssign | ast.Expr):
+        yield start, last, rest + text, 0.4
     if node is block[0] and not _is_elif(p, parent):
         yield p.line_start(parent.lineno), end, text + p.text[p.line_start(parent.lineno) : start], 1.0
+
+
+def _names(node: ast.AST) -> set[str]:
+    """The variables that a statement reads, without the object of a method."""
+    read = (each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+    return {each.id for each in read} - {"self", "cls"}
 
 
 def _into(p: Program, node: ast.stmt, before: ast.stmt) -> Iterator[Piece]:

@@ -6,7 +6,7 @@ import ast
 import itertools
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from .ordering import Ranked
 from .program import Program, SourceEdit
@@ -25,13 +25,13 @@ Sifted = tuple[Sequence[Ranked], Sequence[Ranked]]
 
 
 class Untried:
-    """The edits of a program that were not tried yet, the likeliest first. `rank` puts some into order, `sift` tells
-    those that change nothing."""
+    """The edits of a program that were not tried yet, the likeliest first. `lines` are the suspect ones in order,
+    `rank` puts edits into order, `sift` tells those that change nothing."""
 
     def __init__(
         self,
         program_of: Callable[[str], Program | None],
-        suspicion: Mapping[Place, float],
+        lines: Sequence[Place],
         rank: Callable[[Sequence[SourceEdit]], list[Ranked]],
         deadline: float,
         sift: Callable[[Sequence[Ranked]], Sifted] = lambda edits: (edits, ()),
@@ -40,7 +40,7 @@ class Untried:
         self._rank = rank
         self._deadline = deadline
         self._sift = sift
-        self._lines = sorted(suspicion, key=lambda place: (-suspicion[place], place))
+        self._lines = lines
         self._at = 0
         self._sites: dict[str, _Sites] = {}
         self._done: set[int] = set()
@@ -55,7 +55,7 @@ class Untried:
 
     @classmethod
     def none(cls) -> Untried:
-        return cls(lambda _path: None, {}, lambda _edits: [], 0.0)
+        return cls(lambda _path: None, (), lambda _edits: [], 0.0)
 
     def __iter__(self) -> Untried:
         return self

@@ -25,6 +25,7 @@ _OPERANDS = (
 )
 _NUMBERED = ast.Name | ast.Call | ast.BinOp | ast.Attribute | ast.Subscript
 _INITIAL = ("0", "1", "-1", "None", "''", "[]", "{}", "set()", "True", "False", "float('inf')", "float('-inf')", "[0]")
+_LEFT_UNREAD = 0.3  # of another variable where the one that stands there would be set, and never read again
 
 
 def off_by_one(p: Program, node: ast.AST) -> Iterator[Piece]:
@@ -85,10 +86,11 @@ def variable(p: Program, node: ast.AST) -> Iterator[Piece]:
                 names = p.callables()
         mine = set(p.types_of(node, node.id))
         near = set(p.locals_of(node))
+        left = _LEFT_UNREAD if p.stores(node, node.id) and p.loads(node, node.id) == 1 else 1.0
         for name in names:
             if name != node.id:
                 theirs = set(p.types_of(node, name))
-                fits = 0.25 if mine and theirs and not mine & theirs else 1.0
+                fits = left * (0.25 if mine and theirs and not mine & theirs else 1.0)
                 yield start, end, name, fits * (1.0 if name in near else 0.5)
         if p.enclosing_class(node) is not None and "self" in p.variables(node):
             yield from ((start, end, f"self.{name}", 0.5) for name in p.attributes if name == node.id)
