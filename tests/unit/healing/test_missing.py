@@ -16,7 +16,7 @@ from ratchet.healing.episode import RunnerCounts, Verdict
 from ratchet.healing.missing import missing, outside
 from ratchet.healing.project_check import own_check
 from ratchet.healing.solvers.unreadable import unreadable
-from ratchet.healing.solvers.unwritten import unwritten
+from ratchet.healing.solvers.unwritten import outgrown, unwritten
 from ratchet.healing.testruns import reading, suite_run
 
 
@@ -414,3 +414,31 @@ def test_a_name_that_tests_ask_for_and_no_file_holds_is_to_be_written_first(
     assert not unwritten(said(output.replace("tests/test_prices", "prices")), project)  # the program asks for it
     (project / "src" / "shop" / "sums.py").write_text("def total(prices):\n    return sum(prices)\n")
     assert not unwritten(said(output), project)
+
+
+_OUTGROWN = """
+tests/test_prices.py:1: in <module>
+    import shop
+src/shop/__init__.py:3: in <module>
+    from {0} import {1}
+E   ImportError: cannot import name '{1}' from '{0}' (/x/lib/python3.11/{0}/__init__.py)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "remedy"),
+    [("collections", "Mapping", "run the tests under another Python"),
+     ("pydantic", "Annotated", "install another version of pydantic")],
+)  # fmt: skip
+def test_what_another_package_no_longer_has_is_named_with_the_line_that_wants_it(
+    project: Path, module: str, name: str, remedy: str
+) -> None:
+    file, told = "tests/test_prices.py", _OUTGROWN.format(module, name)
+    counts = RunnerCounts(errors=1, failed_ids=(file,))
+    broken = replace(said(told), uncollected={file: told}, tests=counts, python="3.11.7 in .venv")
+    found = outgrown(broken, project)
+    assert found.startswith(f"src/shop/__init__.py:3 imports `{name}` from {module}, which ")
+    assert "Python 3.11.7 in .venv does not have: " + remedy in found
+    assert not outgrown(replace(broken, tests=replace(counts, failed_ids=(file, "t.py::other"))), project)
+    (project / f"{module}.py").write_text("")
+    assert not outgrown(broken, project)  # its own

@@ -1,8 +1,9 @@
-"""Name what failing tests ask of the program by a name that it does not have: no small edit writes it."""
+"""Name what is asked for by a name that is not there, of the program or of a package: no small edit writes it."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from ratchet.healing.episode import Verdict
@@ -23,7 +24,7 @@ _ABOVE = re.compile(r"^(\S+\.py:\d+): in ", re.MULTILINE)
 
 def beyond_edits(verdict: Verdict, project: Path) -> str:
     """Say why no small edit can mend a failure, in one line that ends in what to do; "" where one may."""
-    return unreadable(verdict, reading(project)) or unwritten(verdict, project)
+    return unreadable(verdict, reading(project)) or unwritten(verdict, project) or outgrown(verdict, project)
 
 
 def unwritten(verdict: Verdict, project: Path) -> str:
@@ -43,6 +44,26 @@ def unwritten(verdict: Verdict, project: Path) -> str:
     module, name, at = asked[0]
     told = f"{at} asks for `{name}` of the module {module}, and no file of the program holds that name"
     return f"{told}: it has to be written first, by hand or with --solver model, --solver command:WORDS"
+
+
+def outgrown(verdict: Verdict, project: Path) -> str:
+    """What all files that cannot be collected want of another package, whose version here does not have it, in one line
+    that ends in what to do; "" where something else is wrong."""
+    found: dict[str, str] = {}
+    for file, told in verdict.uncollected.items():
+        asked = next((each for each in _ASKED.finditer(f"{told}\n") if each[3] and not _is_own(each[4], project)), None)
+        if asked is not None and (place := _place(told, asked)):
+            package, name = asked[4].partition(".")[0], asked[3]
+            here = f"Python {verdict.python}" if verdict.python else "the Python of the check"
+            if package in sys.stdlib_module_names:
+                how = f"{here} does not have: run the tests under another Python"
+            else:
+                how = f"the {package} of {here} does not have: install another version of {package}"
+            found[file] = f"{place} imports `{name}` from {asked[4]}, which {how}"
+    failed = verdict.tests.failed_ids if verdict.tests else ()
+    if not found or not found.keys() >= {*failed}:
+        return ""
+    return f"{next(iter(found.values()))}, or mend that line by hand or with --solver model, --solver command:WORDS"
 
 
 def _place(output: str, found: re.Match[str]) -> str:
