@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.healing.solvers.repairing.expecting import TestsExpect as Expects
 from ratchet.healing.solvers.repairing.expecting import expected_of
 from ratchet.healing.solvers.repairing.program import Program, applied
 from ratchet.healing.solvers.repairing.templates import edits
@@ -49,6 +50,14 @@ def test_a_variable_that_would_be_left_unread_is_replaced_late() -> None:
         (each.before, each.text): each.weight for each in edits(program, lambda _: True) if each.family == "variable"
     }
     assert found["alt", "text"] < found["text", "alt"]
+
+
+def test_a_field_is_handed_on_as_its_neighbours_are() -> None:
+    source = "class A:\n    def f(self):\n        self.b = self.d\n        return dict(a=self.a, c=self.c, e=1)\n"
+    program = Program("a.py", source.encode())
+    program.expected = Expects(fields=("b",))
+    found = {each.text: each.weight for each in edits(program, lambda _: True) if each.family == "passing_on"}
+    assert found[", b=self.b"] > found[", d=self.d"]
 
 
 def test_a_text_may_be_cleaned_at_the_start() -> None:
