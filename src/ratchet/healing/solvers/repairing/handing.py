@@ -18,7 +18,7 @@ _MADE: dict[type[ast.AST], str] = {ast.List: "list", ast.Tuple: "tuple", ast.Set
 
 
 def passing_on(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A keyword that the callee has and the caller holds, or a field as its neighbours are handed on: `a=x.a, b=x.b`."""
+    """A keyword that the callee has and the caller holds, or a field, as its neighbours: `a=x.a, b=x.b`."""
     if not isinstance(node, ast.Call) or any(each.arg is None for each in node.keywords):
         return
     yield from _as_beside(p, node)
