@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ratchet.healing.solvers.repair import SearchResult, hints_of
+from ratchet.healing.solvers.repairing.localising import told_places
 from ratchet.healing.solvers.repairing.server import RunReport
 from ratchet.healing.solvers.repairing.server import Test as Ended
 from ratchet.healing.solvers.repairing.spectrum import order_of, with_named
@@ -42,6 +43,15 @@ def test_what_a_failing_test_calls_by_name_comes_first_and_then_what_was_run_las
     last = {("/p/shop.py", 2): 1, ("/p/shop.py", 6): 2, ("/p/shop.py", 7): 0}
     assert [line for _, line in order_of(found, last)] == [7, 6, 2]
     assert [line for _, line in order_of(equal, {("/p/shop.py", 6): 0})] == [6, 2, 7]
+
+
+def test_where_nothing_was_seen_to_run_what_the_output_names_is_suspect_first() -> None:
+    said = 'File "./lib/sums.py", line 4, in total\ndocs/conf.py is read\nshop/prices.py:7: ValueError\n'
+    sources = ["/p/docs/conf.py", "/p/lib/sums.py", "/p/other.py", "/p/shop/prices.py"]
+    found = told_places(sources, said)
+    assert {place for place, much in found.items() if much == max(found.values())} == {(sources[1], 4), (sources[3], 7)}
+    order = [sources[each] for each in (1, 2, 0)]
+    assert sorted(order, key=lambda path: -found[path, 9]) == order
 
 
 def test_hints_tell_one_suspect_a_line() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .program import Program
@@ -12,6 +14,9 @@ from .server import ForkServer, RunReport
 from .spectrum import Place, order_of, suspicion, with_definitions, with_named
 
 _BESIDE_SHARE, _BESIDE_S = 0.15, 40.0  # of the time that is left, and at most, for tests beside those of the check
+_FILES, _LINES = 40, 2_000  # where nothing tells which
+_SETS_UP = frozenset({"setup.py", "conf.py", "noxfile.py"})
+_TOLD = re.compile(r"([\w./+-]+\.py)(?::(\d+)|\", line (\d+))")
 
 _APART = "the failing tests run no line of the program in common, so each is mended by itself"
 
@@ -60,6 +65,23 @@ def teach(program: Program, path: str, trace: Mapping[str, object]) -> None:
             known = program.types.setdefault(str(function), {})
             for name, kinds in types.items():
                 known[str(name)] = sorted({*known.get(str(name), []), *map(str, kinds)})
+
+
+def told_places(sources: Sequence[str], said: str) -> dict[Place, float]:
+    """Suspect lines where nothing was seen to run: those that the check's output names with their files, then the other
+    lines of these, then those of some other files, without what only sets up a project."""
+    named: dict[str, set[int]] = {}
+    for path, one, other in _TOLD.findall(said):
+        known = [each for each in sources if each == path or each.endswith(f"/{path.removeprefix('./')}")]
+        for each in known[:1]:
+            named.setdefault(each, set()).add(int(one or other))
+    last = [each for each in sources if os.path.basename(each) in _SETS_UP]
+    paths = [*named, *(each for each in sources if each not in named and each not in last), *last][:_FILES]
+    return {
+        (path, line): (2.0 if line in named[path] else 1.5) if path in named else 0.5 if path in last else 1.0
+        for path in paths
+        for line in range(1, _LINES)
+    }
 
 
 class Localiser:

@@ -16,7 +16,7 @@ from .donating import donors_of
 from .examples import Examples
 from .expecting import TestsExpect, expected_of
 from .keeping import Begun
-from .localising import Localiser, calls_in, import_path, teach
+from .localising import Localiser, calls_in, import_path, teach, told_places
 from .marks import changed, differences, fewer, mark, size_of
 from .ordering import Ranked, ranked
 from .program import Program, content_of
@@ -233,8 +233,8 @@ class RepairSearch:
         suspect, lines = located.suspicion, located.lines
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
-            suspect = {(path, line): 1.0 for path in sorted(self._server.sources)[:40] for line in range(1, 2_000)}
-            lines = [*suspect]
+            suspect = told_places(sorted(self._server.sources), self._wanted.said)
+            lines = sorted(suspect, key=lambda place: (-suspect[place], place))
         state.calls = calls_in(located.trace)
         if not state.marks:
             self._imported, self._server.import_path = located.imported, import_path(located.trace)
