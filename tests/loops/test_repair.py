@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ from ratchet.healing.episode import Memo
 from ratchet.healing.solvers.repair import SearchRequest, SearchResult, doubts, exhausted, files_of, note_of, search
 from ratchet.ports import Sandbox
 from ratchet.sandbox.choice import Sandboxes
-from ratchet.sandbox.command import Limits, View
+from ratchet.sandbox.command import Command, Limits, Ran, View
 from ratchet.sandbox.landlock import Landlock
 from ratchet.tasks import CHECK
 from support.sandboxes import working
@@ -53,6 +55,25 @@ def test_a_shipped_task_is_fixed_and_its_files_are_as_they_were(sandbox: Sandbox
     assert 0 < found.found_at <= found.tried <= 400
     assert set(files_of(found.patches[0])) <= set(task.sources)
     assert {each.name: each.read_text() for each in folder.glob("*.py")} == dict(task.project)
+
+
+def test_what_passes_is_not_lost_where_the_choice_is_cut_short(sandbox: Sandbox, tmp_path: Path) -> None:
+    class CutShort:
+        """Ends where the first patch is told, as the limit of the clock does."""
+
+        def run(self, command: Command, **given: Any) -> Ran:
+            ran = sandbox.run(command, **given)
+            lines = ran.stdout.splitlines(keepends=True)
+            first = next(at for at, line in enumerate(lines) if b'"done": true' in line)
+            return replace(ran, stdout=b"".join(lines[: first + 1]), killed="wall", exit_code=124)
+
+    folder = written(tmp_path / "p", {
+        "prices.py": "def total(prices):\n    return sum(prices) + 1\n",
+        "test_prices.py": "from prices import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n",
+    })  # fmt: skip
+    found = searched(CutShort(), folder)  # type: ignore[arg-type]
+    assert found.patches, found.problem
+    assert "not told apart" in doubts(found, found.patches[0])
 
 
 def test_another_implementation_mends_what_no_small_edit_does_and_is_called_sure(

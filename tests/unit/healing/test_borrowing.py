@@ -60,10 +60,13 @@ def test_a_field_is_handed_on_as_its_neighbours_are() -> None:
     assert found[", b=self.b"] > found[", d=self.d"]
 
 
-def test_a_text_may_be_cleaned_at_the_start() -> None:
+def test_a_text_may_be_cleaned_at_the_start_of_what_the_test_calls() -> None:
     program = Program("a.py", b"def f(url):\n    url = parse(url)\n    return url\n")
     program.types["f"] = {"url": ["str"]}
-    assert "def f(url):\n    url = url.strip()\n    url = parse(url)\n    return url\n" in texts_of(program)
+    cleaned = "def f(url):\n    url = url.strip()\n    url = parse(url)\n    return url\n"
+    assert cleaned not in texts_of(program)
+    program.expected = Expects(called=frozenset({"f"}))
+    assert cleaned in texts_of(program)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_what_a_failing_test_calls_by_name_comes_first_and_then_what_was_run_las
 def test_where_nothing_was_seen_to_run_what_the_output_names_is_suspect_first() -> None:
     said = 'File "./lib/sums.py", line 4, in total\ndocs/conf.py is read\nshop/prices.py:7: ValueError\n'
     sources = ["/p/docs/conf.py", "/p/lib/sums.py", "/p/other.py", "/p/shop/prices.py"]
-    found = told_places(sources, said)
+    found, _ = told_places(sources, said)
     assert {place for place, much in found.items() if much == max(found.values())} == {(sources[1], 4), (sources[3], 7)}
     order = [sources[each] for each in (1, 2, 0)]
     assert sorted(order, key=lambda path: -found[path, 9]) == order

@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from .choosing import PatchChoice, agreed, chosen, told
+from .choosing import PatchChoice, agreed, chosen, told, weight
 from .differing import CPU_S, Input, aliens, answers, asked, marked, noise, running, spelling, telling, told_of, type_of
 from .drivers import driver_for
 from .grounds import PatchGrounds
@@ -83,6 +83,13 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
 
     wanted = _wanted(request)
     search = RepairSearch(server, wanted, lambda text: tell(note=text))
+
+    def tell_found() -> None:
+        """Tell what passes so far, as far as it is known: who ends this process has that at least."""
+        grounds = PatchGrounds(failing=len(search.first.failing), searched=False)
+        _tell(tell, server, search, "", sorted(search.patches, key=weight, reverse=True)[:_PATCHES], grounds)
+
+    search.passed = tell_found
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
     pool = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches)) if patches else []
@@ -114,9 +121,18 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
     if choice.patches:
         grounds = _pinned(server, search, choice, grounds, lambda files: told_of(ask(files), noisy), wanted.seed)
+    _tell(tell, server, search, problem, choice.patches, grounds)
+
+
+def _tell(
+    tell: Callable[..., None], server: ForkServer, search: RepairSearch, problem: str, patches: Sequence[Patch],
+    grounds: PatchGrounds,
+) -> None:  # fmt: skip
+    """Tell the result: patches, the one to propose first, and what was seen on the way."""
     tell(
-        done=True, problem=problem, tried=search.tried, found_at=patches[0].found_at if patches else 0,
-        patches=[told(each, rank) for rank, each in enumerate(choice.patches)],
+        done=True, problem=problem, tried=search.tried,
+        found_at=min((each.found_at for each in patches), default=0),
+        patches=[told(each, rank) for rank, each in enumerate(patches)],
         grounds=asdict(grounds),
         timed_out=server.out_of_time(),
         places=search.places, loaded_anew=server.loaded_anew, trying_s=search.seconds, cpu_s=server.cpu_s,

@@ -67,9 +67,9 @@ def teach(program: Program, path: str, trace: Mapping[str, object]) -> None:
                 known[str(name)] = sorted({*known.get(str(name), []), *map(str, kinds)})
 
 
-def told_places(sources: Sequence[str], said: str) -> dict[Place, float]:
-    """Suspect lines where nothing was seen to run: those that the check's output names with their files, then the other
-    lines of these, then those of some other files, without what only sets up a project."""
+def told_places(sources: Sequence[str], said: str) -> tuple[dict[Place, float], list[Place]]:
+    """Suspect lines, also in order, where nothing was seen to run: those that the check's output names with their
+    files, then the other lines of these, then those of some other files, without what only sets up a project."""
     named: dict[str, set[int]] = {}
     for path, one, other in _TOLD.findall(said):
         known = [each for each in sources if each == path or each.endswith(f"/{path.removeprefix('./')}")]
@@ -77,11 +77,12 @@ def told_places(sources: Sequence[str], said: str) -> dict[Place, float]:
             named.setdefault(each, set()).add(int(one or other))
     last = [each for each in sources if os.path.basename(each) in _SETS_UP]
     paths = [*named, *(each for each in sources if each not in named and each not in last), *last][:_FILES]
-    return {
+    found = {
         (path, line): (2.0 if line in named[path] else 1.5) if path in named else 0.5 if path in last else 1.0
         for path in paths
         for line in range(1, _LINES)
     }
+    return found, order_of(found, {})
 
 
 class Localiser:

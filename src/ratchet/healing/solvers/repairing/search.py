@@ -60,6 +60,7 @@ class RepairSearch:
         self._root, self._pause = server.root, Pause()
         self.localiser = Localiser(server, self.tree)
         self._examples = Examples(server, self._module_of)
+        self.passed: Callable[[], None] = lambda: None  # called when there is another patch
         self._files: dict[str, SourceFile | None] = {}
         self._imported: Mapping[str, Collection[int]] = {}
         self.places: list[tuple[str, int, float]] = []
@@ -233,8 +234,7 @@ class RepairSearch:
         suspect, lines = located.suspicion, located.lines
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
-            suspect = told_places(sorted(self._server.sources), self._wanted.said)
-            lines = sorted(suspect, key=lambda place: (-suspect[place], place))
+            suspect, lines = told_places(sorted(self._server.sources), self._wanted.said)
         state.calls = calls_in(located.trace)
         if not state.marks:
             self._imported, self._server.import_path = located.imported, import_path(located.trace)
@@ -392,6 +392,7 @@ class RepairSearch:
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
         self.patches.append(patch)
+        self.passed()
 
     def _fewest(self, patch: Patch) -> Patch:
         """Leave out the edits that led to what passes and are not needed for it."""

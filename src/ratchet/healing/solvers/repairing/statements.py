@@ -54,9 +54,9 @@ def motion(p: Program, node: ast.AST) -> Iterator[Piece]:
     if isinstance(parent, _HEADED) and isinstance(node, _SIMPLE | ast.If):
         yield from _out(p, node, parent, block)
     if isinstance(node, ast.If):  # a failing test may have missed the block, and lacked what is done there
-        for last in (held[-1] for held in (node.body, node.orelse) if held):
-            if isinstance(last, _SIMPLE) and p.alone(last):
-                yield from _out(p, last, node, p.block(last))
+        for held in filter(None, (node.body, node.orelse)):
+            if isinstance(held[-1], _SIMPLE) and p.alone(held[-1]):
+                yield from _out(p, held[-1], node, held)
     if at and isinstance(node, _SIMPLE):
         yield from _into(p, node, block[at - 1])
 
