@@ -28,7 +28,7 @@ def beyond_edits(verdict: Verdict, project: Path) -> str:
 
 
 def unwritten(verdict: Verdict, project: Path) -> str:
-    """What all failing tests ask for, in one line that ends in what to do; "" where something else is wrong: a name
+    """Name what all failing tests ask for, in one line that ends in what to do; "" where something else is wrong: a name
     that a file of the program holds may be misspelt, or lie elsewhere."""
     failed = max(1, len(verdict.tests.failed_ids)) if verdict.tests else 1
     matches = _ASKED.finditer(verdict.output)
@@ -47,7 +47,7 @@ def unwritten(verdict: Verdict, project: Path) -> str:
 
 
 def outgrown(verdict: Verdict, project: Path) -> str:
-    """What all files that cannot be collected want of another package, whose version here does not have it, in one line
+    """Name what all files that cannot be collected want of another package, whose version here does not have it, in one line
     that ends in what to do; "" where something else is wrong."""
     found: dict[str, str] = {}
     for file, told in verdict.uncollected.items():
