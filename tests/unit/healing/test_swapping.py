@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 
+from ratchet.healing.solvers.repairing import waiting
 from ratchet.healing.solvers.repairing.compiling import SourceFile
 from ratchet.healing.solvers.repairing.program import Program
 from ratchet.healing.solvers.repairing.swapping import exchange, live, swaps_of
@@ -118,3 +119,22 @@ def test_the_part_that_differs_is_python_where_the_whole_file_is() -> None:
     assert file.against(SOURCE.replace("x * 2", "x is 2").encode()) is None  # a warning
     assert file.against(SOURCE.replace("x * 2", "x *").encode()) is None
     assert file.against(SOURCE.encode() + b"\nMORE = 1\n") is not None
+
+
+def test_a_process_is_waited_for_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int | OSError] = [BlockingIOError(11, "busy"), BlockingIOError(11, "busy"), 7]
+    slept: list[float] = []
+
+    def fork() -> int:
+        said = answers.pop(0)
+        if isinstance(said, OSError):
+            raise said
+        return said
+
+    monkeypatch.setattr(waiting.os, "fork", fork)
+    monkeypatch.setattr(waiting.time, "sleep", slept.append)
+    assert waiting.forked() == 7
+    assert len(slept) == 2
+    answers[:] = [BlockingIOError(11, "busy")] * 9
+    with pytest.raises(BlockingIOError):
+        waiting.forked()

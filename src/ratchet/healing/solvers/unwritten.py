@@ -28,8 +28,8 @@ def beyond_edits(verdict: Verdict, project: Path) -> str:
 
 
 def unwritten(verdict: Verdict, project: Path) -> str:
-    """Name what all failing tests ask for, in one line that ends in what to do; "" where something else is wrong: a name
-    that a file of the program holds may be misspelt, or lie elsewhere."""
+    """Name what all failing tests ask for, in one line that ends in what to do; "" where something else is wrong: a
+    name that a file of the program holds may be misspelt, or lie elsewhere."""
     failed = max(1, len(verdict.tests.failed_ids)) if verdict.tests else 1
     matches = _ASKED.finditer(verdict.output)
     asked = [(each[1] or each[4], each[2] or each[3], _place(verdict.output, each)) for each in matches]
@@ -47,8 +47,8 @@ def unwritten(verdict: Verdict, project: Path) -> str:
 
 
 def outgrown(verdict: Verdict, project: Path) -> str:
-    """Name what all files that cannot be collected want of another package, whose version here does not have it, in one line
-    that ends in what to do; "" where something else is wrong."""
+    """Name what all files that cannot be collected want of another package, whose version here does not have it, in one
+    line that ends in what to do; "" where something else is wrong."""
     found: dict[str, str] = {}
     for file, told in verdict.uncollected.items():
         asked = next((each for each in _ASKED.finditer(f"{told}\n") if each[3] and not _is_own(each[4], project)), None)

@@ -36,6 +36,7 @@ _FILES = 5_000
 _PATCHES = 12  # compared with one another
 _FORMS_CPU_S = 5.0  # for other forms of a patch's lines
 _FELT = 8  # of these, which tell what tests that pass feel of a line that all run at import
+_ENDING_S = 2.0  # after the time is up, in which the comparison of patches may still begin something
 _COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
 _LEFT_OUT = ("tests", "test", "node_modules", "venv", "env", "site-packages", "build", "dist")
 # As in `protection`, which cannot be had here.
@@ -85,14 +86,21 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     search = RepairSearch(server, wanted, lambda text: tell(note=text))
 
     def tell_found() -> None:
-        """Tell what passes so far, as far as it is known: who ends this process has that at least."""
-        grounds = PatchGrounds(failing=len(search.first.failing), searched=False)
-        _tell(tell, server, search, "", sorted(search.patches, key=weight, reverse=True)[:_PATCHES], grounds)
+        """Tell the likeliest that passes so far, if it is the newest: who ends this process has that at least."""
+        best = max(search.patches, key=weight)
+        if best is search.patches[-1]:
+            grounds = PatchGrounds(failing=len(search.first.failing), searched=False)
+            _tell(tell, server, search, "", [best], grounds)
 
     search.passed = tell_found
     problem = search.run()
     patches = sorted(search.patches, key=lambda each: each.found_at)[:_PATCHES]
-    pool = asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches)) if patches else []
+
+    def is_late() -> bool:
+        return time.monotonic() > server.deadline + _ENDING_S
+
+    unasked = not patches or is_late()
+    pool = [] if unasked else asked(search.calls, wanted.seed, search.first.failing, search.healthy(patches))
     known = _vocabulary(search, patches)
     places = [place for each in patches for place in search.places_of(each)]
     until = server.cpu_s + _COMPARING_CPU_S
@@ -101,7 +109,7 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     inputs = marked(inputs, server.call({}, aliens(inputs, pool, known), seconds=2 * CPU_S)) if inputs else []
 
     def ask(files: Mapping[str, bytes]) -> object:
-        if not inputs or server.cpu_s > until:
+        if not inputs or server.cpu_s > until or is_late():
             return None
         return server.call(files, answers(inputs, known), seconds=2 * CPU_S)
 

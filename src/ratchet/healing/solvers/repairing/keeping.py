@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .child import ForkedRun, killed
 from .swapping import exchange, live
 from .tracing import naming
+from .waiting import forked
 
 _NUMBER = struct.Struct("=q")
 
@@ -69,7 +70,7 @@ def held(channels: Sequence[socket.socket], kept: ForkedRun) -> ForkedRun:
     gc.freeze()  # what is there is not looked at again in every child, which would copy its pages
     channel, *others = channels
     for each in others:
-        if not os.fork():
+        if not forked():
             channel = each
             break
     for each in channels:
@@ -85,7 +86,7 @@ def held(channels: Sequence[socket.socket], kept: ForkedRun) -> ForkedRun:
         request = b""
         while len(request) < size:
             request += channel.recv(size - len(request)) or os._exit(0)
-        child = os.fork()
+        child = forked()
         if child:
             os.close(descriptors[0])
             channel.sendall(_NUMBER.pack(child))

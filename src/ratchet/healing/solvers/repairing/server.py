@@ -21,7 +21,7 @@ from .effects import EffectTracer, Probe
 from .keeping import UNFIT, Begun, LoadedProcess, held
 from .swapping import Swap
 from .tracing import Tracer
-from .waiting import waited_s
+from .waiting import forked, waited_s
 
 _SMALLEST_S = 0.1  # of CPU; most mutants of a loop never end, and what works is rarely slower than all that failed
 _TIMES = 5.0
@@ -149,7 +149,7 @@ class ForkServer:
         """Load the tests once, for the candidates that only change functions, and keep so many processes that hold
         them: as many candidates can run at once. False where that cannot be had."""
         pairs = [socket.socketpair() for _ in range(processes)]
-        child = os.fork()
+        child = forked()
         if child == 0:
             os.setpgid(0, 0)
             for ours, _ in pairs:
@@ -251,7 +251,7 @@ class ForkServer:
     ) -> RunReport:
         kept = {path: self._put(path, content, 0) for path, content in files.items()}
         out, back = os.pipe()
-        child = os.fork()
+        child = forked()
         if child == 0:
             os.setpgid(0, 0)
             os.close(out)
