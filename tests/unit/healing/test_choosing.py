@@ -300,6 +300,12 @@ def test_only_a_constant_that_a_patch_brings_is_tried_in_other_values() -> None:
     assert not [*other_constants({"f.py": after}, {"f.py": before})]
 
 
+def test_half_of_a_text_that_a_patch_brings_is_tried_as_well() -> None:
+    before, after = (f"def f(n):\n    return n.rstrip({each!r})\n".encode() for each in (":", "/:;= ?"))
+    found = [each["f.py"].splitlines()[1].decode() for each in other_constants({"f.py": before}, {"f.py": after})]
+    assert {"    return n.rstrip('/:;')", "    return n.rstrip('= ?')"} <= {*found}
+
+
 def test_another_constant_that_passes_as_well_is_a_doubt() -> None:
     answers = ["i:1"] * 10 + ["i:2"] * 10
     best = chosen([patch("best")], lambda each: answers if each else ["i:1"] * 20, (), near(10, 10))

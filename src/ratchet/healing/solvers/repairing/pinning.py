@@ -73,7 +73,8 @@ def _lines(node: ast.expr) -> range:
 
 
 def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
-    """The files of a patch with another constant in the place of one that it brings."""
+    """The files of a patch with another constant in the place of one that it brings; of a longer text, a half of it
+    does where most of it is of no use."""
     for path, content in after.items():
         program = Program(path, content)
         old, new = (each.decode(errors="replace") for each in (before[path], content))
@@ -84,9 +85,19 @@ def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> 
             if isinstance(node, ast.Constant) and node.lineno in lines:
                 start, end = program.span(node)
                 if start < last and end > first:
+                    for part in _halves(node.value):
+                        yield {
+                            **after,
+                            path: f"{program.text[:start]}{part!r}{program.text[end:]}".encode(program.encoding),
+                        }
                     for edit in edits_at(program, node, (node.lineno, node.lineno), set()):
                         if edit.family in ("constant", "off_by_one"):
                             yield {**after, path: program.encoded((edit,))}
+
+
+def _halves(value: object) -> tuple[str, ...]:
+    middle = len(value) // 2 if isinstance(value, str) else 0
+    return (value[:middle], value[middle:]) if isinstance(value, str) and middle > 1 else ()
 
 
 def literals_brought(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[object]:
