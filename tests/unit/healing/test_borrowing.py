@@ -56,7 +56,7 @@ def test_a_field_is_handed_on_as_its_neighbours_are() -> None:
     source = "class A:\n    def f(self):\n        self.b = self.d\n        return dict(a=self.a, c=self.c, e=1)\n"
     program = Program("a.py", source.encode())
     program.expected = Expects(fields=("b",))
-    found = {each.text: each.weight for each in edits(program, lambda _: True) if each.family == "passing_on"}
+    found = {each.text: each.weight for each in edits(program, lambda _: True) if each.family == "neighbour"}
     assert found[", b=self.b"] > found[", d=self.d"]
 
 

@@ -12,16 +12,14 @@ from .places import last_argument
 from .program import FUNCTIONS, Program
 
 _READ = ast.Load()
-_NAMED = 3.0  # of a field that the tests give by name
 _RAGGED = 4.0  # of a text without its ends, where the failing test gives one with space there
 _MADE: dict[type[ast.AST], str] = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
 
 
 def passing_on(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """A keyword that the callee has and the caller holds, or a field, as its neighbours: `a=x.a, b=x.b`."""
+    """A keyword that the callee has and the caller holds."""
     if not isinstance(node, ast.Call) or any(each.arg is None for each in node.keywords):
         return
-    yield from _as_beside(p, node)
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     held = p.locals_of(node)
     end, comma = last_argument(p, node)
@@ -39,18 +37,19 @@ def passing_on(p: Program, node: ast.AST) -> Iterator[Piece]:
     yield from ((end, end, f"{comma}**{each}", 0.3) for each in held if each in ("kwargs", "kw", "options"))
 
 
-def _as_beside(p: Program, node: ast.Call) -> Iterator[Piece]:
-    """One more field of an object that several others are handed on from, each under its own name: those first that the
-    tests give by name."""
+def neighbour(p: Program, node: ast.AST) -> Iterator[Piece]:
+    """One more field of an object that several others are handed on from, each under its own name: `a=x.a, b=x.b`.
+    Those that the tests give by name are the likely ones."""
+    if not isinstance(node, ast.Call) or any(each.arg is None for each in node.keywords):
+        return
     fields = [(each.arg, each.value) for each in node.keywords if isinstance(each.value, ast.Attribute)]
-    held = Counter(p.seg(value.value) for name, value in fields if name == value.attr)
+    several = Counter(p.seg(value.value) for name, value in fields if name == value.attr)
     end, comma = last_argument(p, node)
     given = {each.arg for each in node.keywords}
-    for holder in [each for each, count in held.items() if count > 1]:
+    for holder in [each for each, count in several.items() if count > 1]:
         for name in p.attributes:
             if name not in given:
-                weight = _NAMED if name in p.expected.fields else 0.3
-                yield end, end, f"{comma}{name}={holder}.{name}", weight
+                yield end, end, f"{comma}{name}={holder}.{name}", 1.0 if name in p.expected.fields else 0.1
 
 
 def items(p: Program, node: ast.AST) -> Iterator[Piece]:

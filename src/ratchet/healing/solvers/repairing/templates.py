@@ -101,6 +101,7 @@ FAMILIES: Mapping[str, Family] = {
     "reuse": Family(calls.reuse, "the wrong expression"),
     "default": Family(calls.default, "a default value that all calls share"),
     "passing_on": Family(handing.passing_on, "an argument that is not passed on"),
+    "neighbour": Family(handing.neighbour, "a field that is not handed on as its neighbours are"),
     "items": Family(handing.items, "a collection in place of its items"),
     "held": Family(handing.held, "an argument that is not converted first"),
     "copied": Family(handing.copied, "a shared value that is not copied"),
