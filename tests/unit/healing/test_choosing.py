@@ -31,6 +31,7 @@ from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.pinning import (
     by_heart,
     counted,
+    halved,
     literals_brought,
     other_constants,
     other_forms,
@@ -300,10 +301,14 @@ def test_only_a_constant_that_a_patch_brings_is_tried_in_other_values() -> None:
     assert not [*other_constants({"f.py": after}, {"f.py": before})]
 
 
-def test_half_of_a_text_that_a_patch_brings_is_tried_as_well() -> None:
+def test_half_of_a_text_that_a_patch_brings_and_that_passes_is_a_doubt() -> None:
     before, after = (f"def f(n):\n    return n.rstrip({each!r})\n".encode() for each in (":", "/:;= ?"))
-    found = [each["f.py"].splitlines()[1].decode() for each in other_constants({"f.py": before}, {"f.py": after})]
-    assert {"    return n.rstrip('/:;')", "    return n.rstrip('= ?')"} <= {*found}
+    found = [each["f.py"].splitlines()[1].decode() for each in halved({"f.py": before}, {"f.py": after})]
+    assert found == ["    return n.rstrip('/:;')", "    return n.rstrip('= ?')"]
+    raised = b"def f(n):\n    raise ValueError('no such n')\n"
+    assert not [*halved({"f.py": b"def f(n):\n    return n\n"}, {"f.py": raised})]
+    assert not [*WELL.doubts(["constant"])]
+    assert any("half of a text" in each for each in replace(WELL, spare=1).doubts(["constant"]))
 
 
 def test_another_constant_that_passes_as_well_is_a_doubt() -> None:

@@ -68,6 +68,8 @@ class PatchGrounds:
     """Inputs that one of these answers otherwise, the most of one."""
     open: int = 0
     """Inputs that it answers otherwise with another constant in the place of one that it brings, though it passes."""
+    spare: int = 0
+    """Halves of a text that it brings, which pass as the whole does."""
     raising: int = 0
     """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
@@ -112,7 +114,8 @@ class PatchGrounds:
         return {
             "few": _FEW / (1 + self._telling() / max(1, edits)),
             "loose": _LOOSE * (self.alive + _UNSEEN[0]) / (self.forms + _UNSEEN[1]),
-            "other": _OTHER * max(_RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open), self._untold()),
+            "other": _OTHER
+            * max(_RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open or self.spare), self._untold()),
             "wide": _WIDE * max(0.0, self.turned / max(1, self.healthy) - asked),
             "lost": _LOST * lost / (lost + 2),
         }
@@ -159,6 +162,8 @@ class PatchGrounds:
         elif self.open:
             inputs = _count(self.open, "input")
             differs = f"another constant in the place of one that it brings passes, too, and answers {inputs} otherwise"
+        elif self.spare:
+            differs = "half of a text that it brings passes as well"
         elif self._untold() and not self.rivals:
             return "others that pass were not looked for, or not told apart (write a test of what it is to do)"
         elif not self.inputs + self.answered:

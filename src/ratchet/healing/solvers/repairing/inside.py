@@ -22,7 +22,7 @@ from .differing import CPU_S, Input, aliens, answers, asked, marked, noise, runn
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
-from .pinning import by_heart, counted, literals_brought, other_constants, other_forms
+from .pinning import by_heart, counted, halved, literals_brought, other_constants, other_forms
 from .program import content_of
 from .recollection import Remembered
 from .search import RepairSearch
@@ -230,6 +230,7 @@ def _pinned(
     passes = partial(search.passes_in_form, places=search.places_of(best))
     constants = (each for each in other_constants(before, best.files) if goes_on() and passes(each))
     undecided = max((choice.undecided(said(each)) for each in constants), default=0)
+    spare = sum(bool(passes(each)) for each in halved(before, best.files) if goes_on())
     ends_s += _FORMS_CPU_S
     forms, alive = counted(other_forms(before, best.files, seed), passes, differs, goes_on)
     if search.localiser.at_import(search.places_of(best)):
@@ -238,7 +239,7 @@ def _pinned(
         healthy = search.passing(best)
         felt = {test for files in some for test in server.beside(files, healthy).failing & healthy}
         grounds = replace(grounds, passing=len(felt), repeated=_repeated(search.first.failing | felt), cases=0)
-    return replace(grounds, forms=forms, alive=alive, open=undecided)
+    return replace(grounds, forms=forms, alive=alive, open=undecided, spare=spare)
 
 
 def _wanted(request: Mapping[str, Any]) -> Wanted:

@@ -73,8 +73,25 @@ def _lines(node: ast.expr) -> range:
 
 
 def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
-    """The files of a patch with another constant in the place of one that it brings; of a longer text, a half of it
-    does where most of it is of no use."""
+    """The files of a patch with another constant in the place of one that it brings."""
+    for path, program, node in _constants(before, after):
+        for edit in edits_at(program, node, (node.lineno, node.lineno), set()):
+            if edit.family in ("constant", "off_by_one"):
+                yield {**after, path: program.encoded((edit,))}
+
+
+def halved(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
+    """The files of a patch with half of a text that it brings, but for what exceptions say."""
+    for path, program, node in _constants(before, after):
+        start, end = program.span(node)
+        if not any(at <= start and end <= to for at, to in _said(program)):
+            for part in _halves(node.value):
+                text = f"{program.text[:start]}{part!r}{program.text[end:]}"
+                yield {**after, path: text.encode(program.encoding)}
+
+
+def _constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[tuple[str, Program, ast.Constant]]:
+    """The constants that a patch brings."""
     for path, content in after.items():
         program = Program(path, content)
         old, new = (each.decode(errors="replace") for each in (before[path], content))
@@ -85,14 +102,7 @@ def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> 
             if isinstance(node, ast.Constant) and node.lineno in lines:
                 start, end = program.span(node)
                 if start < last and end > first:
-                    for part in _halves(node.value):
-                        yield {
-                            **after,
-                            path: f"{program.text[:start]}{part!r}{program.text[end:]}".encode(program.encoding),
-                        }
-                    for edit in edits_at(program, node, (node.lineno, node.lineno), set()):
-                        if edit.family in ("constant", "off_by_one"):
-                            yield {**after, path: program.encoded((edit,))}
+                    yield path, program, node
 
 
 def _halves(value: object) -> tuple[str, ...]:
