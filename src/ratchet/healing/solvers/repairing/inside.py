@@ -228,9 +228,9 @@ def _pinned(
         return server.cpu_s < ends_s and not server.out_of_time()
 
     passes = partial(search.passes_in_form, places=search.places_of(best))
+    spare = sum(bool(passes(each)) for each in halved(before, best.files) if goes_on())
     constants = (each for each in other_constants(before, best.files) if goes_on() and passes(each))
     undecided = max((choice.undecided(said(each)) for each in constants), default=0)
-    spare = sum(bool(passes(each)) for each in halved(before, best.files) if goes_on())
     ends_s += _FORMS_CPU_S
     forms, alive = counted(other_forms(before, best.files, seed), passes, differs, goes_on)
     if search.localiser.at_import(search.places_of(best)):
