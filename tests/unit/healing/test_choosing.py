@@ -31,10 +31,10 @@ from ratchet.healing.solvers.repairing.grounds import PatchGrounds
 from ratchet.healing.solvers.repairing.pinning import (
     by_heart,
     counted,
-    halved,
     literals_brought,
     other_constants,
     other_forms,
+    shortened,
 )
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
@@ -301,14 +301,22 @@ def test_only_a_constant_that_a_patch_brings_is_tried_in_other_values() -> None:
     assert not [*other_constants({"f.py": after}, {"f.py": before})]
 
 
-def test_half_of_a_text_that_a_patch_brings_and_that_passes_is_a_doubt() -> None:
+def test_a_part_of_a_text_that_a_patch_brings_and_that_passes_is_a_doubt() -> None:
     before, after = (f"def f(n):\n    return n.rstrip({each!r})\n".encode() for each in (":", "/:;= ?"))
-    found = [each["f.py"].splitlines()[1].decode() for each in halved({"f.py": before}, {"f.py": after})]
-    assert found == ["    return n.rstrip('/:;')", "    return n.rstrip('= ?')"]
+    found = [each["f.py"].splitlines()[1].decode() for each in shortened({"f.py": before}, {"f.py": after})]
+    assert found[:2] == ["    return n.rstrip('/:;')", "    return n.rstrip('= ?')"]
+    assert found[2:] == ["    return n.rstrip(';= ?')", "    return n.rstrip('/: ?')", "    return n.rstrip('/:;=')"]
     raised = b"def f(n):\n    raise ValueError('no such n')\n"
-    assert not [*halved({"f.py": b"def f(n):\n    return n\n"}, {"f.py": raised})]
+    assert not [*shortened({"f.py": b"def f(n):\n    return n\n"}, {"f.py": raised})]
     assert not [*WELL.doubts(["constant"])]
-    assert any("half of a text" in each for each in replace(WELL, spare=1).doubts(["constant"]))
+    assert any("a part of a text" in each for each in replace(WELL, spare=1).doubts(["constant"]))
+
+
+def test_a_pair_of_edits_in_two_functions_is_a_doubt_since_one_may_only_make_up_for_the_other() -> None:
+    assert not [*WELL.doubts(["constant", "constant"])]
+    assert any("make up for another" in each for each in WELL.doubts(["constant", "constant"], 2))
+    asked = replace(WELL, asked=40)
+    assert not [*asked.doubts(["constant", "constant"], 2)], "donors agree with both"
 
 
 def test_another_constant_that_passes_as_well_is_a_doubt() -> None:

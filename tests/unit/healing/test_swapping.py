@@ -131,8 +131,8 @@ def test_a_process_is_waited_for_where_there_is_no_room(monkeypatch: pytest.Monk
             raise said
         return said
 
-    monkeypatch.setattr(waiting.os, "fork", fork)
-    monkeypatch.setattr(waiting.time, "sleep", slept.append)
+    monkeypatch.setattr("os.fork", fork)
+    monkeypatch.setattr("time.sleep", slept.append)
     assert waiting.forked() == 7
     assert len(slept) == 2
     answers[:] = [BlockingIOError(11, "busy")] * 9

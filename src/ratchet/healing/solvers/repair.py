@@ -383,8 +383,10 @@ def _grounds(said: Json) -> PatchGrounds:
 
 def doubts(found: SearchResult, patch: Mapping[str, Json]) -> str:
     """Reasons to look twice at a patch, "" for one that is sure. The figures are those of the first."""
-    families = [str(each.get("family")) for each in _list(patch.get("marks")) if isinstance(each, dict)]
-    said = [*found.grounds.doubts(families)]
+    marks = [each for each in _list(patch.get("marks")) if isinstance(each, dict)]
+    functions = {(str(each.get("path")), str(each.get("function"))) for each in marks if each.get("function")}
+    families = [str(each.get("family")) for each in marks]
+    said = [*found.grounds.doubts(families, len(functions) or 1)]
     if found.patches and patch is not found.patches[0]:
         said.append("the full check refused what seemed the better one")
     return "; ".join(said)

@@ -69,7 +69,7 @@ class PatchGrounds:
     open: int = 0
     """Inputs that it answers otherwise with another constant in the place of one that it brings, though it passes."""
     spare: int = 0
-    """Halves of a text that it brings, which pass as the whole does."""
+    """Parts of a text that it brings, which pass as the whole does."""
     raising: int = 0
     """Of the inputs, the ones where it raises or comes to no end."""
     share: float = 1.0
@@ -89,15 +89,15 @@ class PatchGrounds:
     contradicted: int = 0
     """Of these, the ones on which it says something else."""
 
-    def doubts(self, families: Sequence[str]) -> Iterator[str]:
-        """Reasons to look twice at a patch of these families of edits, each with what to do; none: it is sure. They are
-        the heaviest ones without which the doubt would be small enough."""
+    def doubts(self, families: Sequence[str], functions: int = 1) -> Iterator[str]:
+        """Reasons to look twice at a patch of these families of edits in so many functions, each with what to do; none:
+        it is sure. They are the heaviest ones without which the doubt would be small enough."""
         if self.asked >= FEW_INPUTS:
             if self.contradicted > _CONTRADICTED * self.asked:
                 differs = f"{self.contradicted} of {self.asked} inputs"
                 yield f"the donors agree on another answer for {differs} (look at both)"
             return
-        parts = sorted(self.parts(families).items(), key=lambda part: -part[1])
+        parts = sorted(self.parts(families, functions).items(), key=lambda part: -part[1])
         doubt = sum(much for _, much in parts)
         for name, much in parts:
             if doubt <= 1:
@@ -105,9 +105,9 @@ class PatchGrounds:
             doubt -= much
             yield self._said(name, families)
 
-    def parts(self, families: Sequence[str]) -> Mapping[str, float]:
+    def parts(self, families: Sequence[str], functions: int = 1) -> Mapping[str, float]:
         """Parts of the doubt that is left, by name: how few can tell, how many other forms fit, how much weight other
-        patches have, how much wider it changes answers than the tests ask for, what is lost."""
+        patches have, how much wider it changes answers than the tests ask for, what is lost, how far apart it edits."""
         edits = sum(each not in _WHOLE for each in families)
         asked = self.failing / max(1, self.failing + self.passing)
         lost = self.raising + self.strange + _GONE * (bool(DOUBTFUL.intersection(families)) and not self.allies)
@@ -118,6 +118,7 @@ class PatchGrounds:
             * max(_RULED_OUT * (1 - self.share), self.split, _EITHER * bool(self.open or self.spare), self._untold()),
             "wide": _WIDE * max(0.0, self.turned / max(1, self.healthy) - asked),
             "lost": _LOST * lost / (lost + 2),
+            "apart": float(max(0, functions - 1)),
         }
 
     def _untold(self) -> float:
@@ -144,6 +145,8 @@ class PatchGrounds:
             return f"it changes {changed} (say in a test which is right)"
         if name == "lost":
             return self._lost()
+        if name == "apart":
+            return "it changes several functions, of which one may only make up for another (look at each by itself)"
         if self.broken:
             gone = _count(self.broken, "example")
             return f"{gone} in the program's own texts come out otherwise (look which is right)"
@@ -163,7 +166,7 @@ class PatchGrounds:
             inputs = _count(self.open, "input")
             differs = f"another constant in the place of one that it brings passes, too, and answers {inputs} otherwise"
         elif self.spare:
-            differs = "half of a text that it brings passes as well"
+            differs = "a part of a text that it brings passes as well"
         elif self._untold() and not self.rivals:
             return "others that pass were not looked for, or not told apart (write a test of what it is to do)"
         elif not self.inputs + self.answered:

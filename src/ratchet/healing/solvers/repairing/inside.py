@@ -22,7 +22,7 @@ from .differing import CPU_S, Input, aliens, answers, asked, marked, noise, runn
 from .drivers import driver_for
 from .grounds import PatchGrounds
 from .localising import calls_in
-from .pinning import by_heart, counted, halved, literals_brought, other_constants, other_forms
+from .pinning import by_heart, counted, literals_brought, other_constants, other_forms, shortened
 from .program import content_of
 from .recollection import Remembered
 from .search import RepairSearch
@@ -228,7 +228,7 @@ def _pinned(
         return server.cpu_s < ends_s and not server.out_of_time()
 
     passes = partial(search.passes_in_form, places=search.places_of(best))
-    spare = sum(bool(passes(each)) for each in halved(before, best.files) if goes_on())
+    spare = sum(bool(passes(each)) for each in shortened(before, best.files) if goes_on())
     constants = (each for each in other_constants(before, best.files) if goes_on() and passes(each))
     undecided = max((choice.undecided(said(each)) for each in constants), default=0)
     ends_s += _FORMS_CPU_S

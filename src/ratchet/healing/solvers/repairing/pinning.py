@@ -80,12 +80,12 @@ def other_constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> 
                 yield {**after, path: program.encoded((edit,))}
 
 
-def halved(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
-    """The files of a patch with half of a text that it brings, but for what exceptions say."""
+def shortened(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Mapping[str, bytes]]:
+    """The files of a patch with a part of a text that it brings, but for what exceptions say."""
     for path, program, node in _constants(before, after):
         start, end = program.span(node)
         if not any(at <= start and end <= to for at, to in _said(program)):
-            for part in _halves(node.value):
+            for part in _pieces(node.value):
                 text = f"{program.text[:start]}{part!r}{program.text[end:]}"
                 yield {**after, path: text.encode(program.encoding)}
 
@@ -105,9 +105,18 @@ def _constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Itera
                     yield path, program, node
 
 
-def _halves(value: object) -> tuple[str, ...]:
-    middle = len(value) // 2 if isinstance(value, str) else 0
-    return (value[:middle], value[middle:]) if isinstance(value, str) and middle > 1 else ()
+def _pieces(value: object) -> Iterator[str]:
+    """A text's halves, and what is left of it without each of its quarters: where one of them does, not all of it was
+    asked for."""
+    if not isinstance(value, str) or len(value) < _LEAST_HALVED:
+        return
+    middle, quarter = len(value) // 2, -(-len(value) // 4)
+    yield from (value[:middle], value[middle:])
+    if quarter > 1:
+        yield from (value[:at] + value[at + quarter :] for at in range(0, len(value), quarter))
+
+
+_LEAST_HALVED = 4  # characters
 
 
 def literals_brought(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[object]:
