@@ -146,7 +146,15 @@ def test_lessons_are_listed_added_approved_retired_and_shared(taught: Shell) -> 
     added = taught.json("lessons", "add", "--when", "EADDRINUSE :::3000", "--do", "Stop the old server first.")
     assert isinstance(added, dict)
     assert added["state"] == "candidate"
-    assert "active" in taught.run("lessons", "approve", added["id"]).stdout
+    approved = taught.run("lessons", "approve", added["id"]).stdout.splitlines()
+    assert approved[0] == f"{added['id']} is active"
+    assert approved[1].startswith("Told to agents from now on in ")
+    assert approved[2:4] == ["  when EADDRINUSE :::3000", "  do   Stop the old server first."]
+    assert approved[-1] == f"To take it back: ratchet lessons undo {added['id']}"
+    assert taught.run("lessons", "undo").stdout.splitlines() == [f"{added['id']} is candidate"]
+    never = next(each["id"] for each in listed if each["state"] == "quarantined")
+    assert "never advice, whoever approves it" in taught.run("lessons", "approve", never, code=5).stderr
+    taught.run("lessons", "approve", added["id"])
     taught.run("lessons", "export", "lessons.jsonl")
     other = Shell(taught.home / "other")
     other.home.mkdir()

@@ -379,8 +379,10 @@ class AsyncLessonBook:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return await asyncio.to_thread(lambda: self._held().quarantine(lesson_id, reason=reason))
 
-    async def undo(self, lesson_id: str) -> Lesson:
-        """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
+    async def undo(self, lesson_id: str = "") -> Lesson:
+        """Take the last decision about a lesson back, of the one decided about last unless one is named. Raises
+        NotFound, UsageError where there is none, Conflict.
+        """
         return await asyncio.to_thread(lambda: self._held().undo(lesson_id))
 
     async def sync(

@@ -11,6 +11,7 @@ import click
 
 from ratchet.cli import serve as serving
 from ratchet.errors import RatchetError, UsageError
+from ratchet.extras import adding
 from ratchet.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ def serve(port: int) -> None:
         from ratchet.demo import home
         from ratchet.serving.api.serving import Serving
     except ImportError as error:
-        raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
+        raise UsageError(f"this needs the extra `serve`: {adding('serve')} ({error})") from error
     with (
         tempfile.TemporaryDirectory(prefix="ratchet-demo-", ignore_cleanup_errors=True) as scratch,
         Runtime.open(home=Path(scratch) / "home", withheld_share=0.3) as runtime,

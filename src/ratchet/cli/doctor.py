@@ -14,6 +14,7 @@ from typing import get_args
 from ratchet import registry
 from ratchet.config import FILE_NAME, Config, home_of, unknown_environment
 from ratchet.errors import RatchetError, Refused, UsageError
+from ratchet.extras import adding
 from ratchet.gate.deadline import raised
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
@@ -326,7 +327,7 @@ def _models(config: Config, environ: Mapping[str, str]) -> Check:
         return _bad(str(error), "correct the setting `model`")
     found = "; ".join((", ".join(named) if named else "none set", *(near or ["none is served on this machine"])))
     if not modelchoice.installed():
-        remedy = modelchoice.EXTRA if named or near else ""
+        remedy = adding("model") if named or near else ""
         return Check(ok=not named, found=f"{found}; the extra is not installed", remedy=remedy)
     return _good(found, "" if named or not near else "RATCHET_MODEL=local uses it")
 

@@ -153,7 +153,10 @@ def approve(lesson_ids: tuple[str, ...], do: str, globally: bool, as_json: bool)
     What others wrote is told by its commands alone until you approve it; then whole, so read it first: lessons show ID.
     """
     book = opened().lessons
-    _decided([book.approve(each, do=do, globally=globally) for each in lesson_ids], as_json)
+    done = [book.approve(each, do=do, globally=globally) for each in lesson_ids]
+    _decided(done, as_json)
+    for each in () if as_json else done:
+        show_lessons.told_from_now(each)
 
 
 @lessons.command("retire")
@@ -168,13 +171,13 @@ def retire(lesson_ids: tuple[str, ...], reason: str, as_json: bool) -> None:
 
 
 @lessons.command("undo")
-@click.argument("lesson_ids", nargs=-1, required=True)
+@click.argument("lesson_ids", nargs=-1)
 @home_option
 @json_option
 def undo(lesson_ids: tuple[str, ...], as_json: bool) -> None:
-    """Take the last decision about lessons back."""
+    """Take the last decision back, or the last about each lesson named."""
     book = opened().lessons
-    _decided([book.undo(each) for each in lesson_ids], as_json)
+    _decided([book.undo(each) for each in lesson_ids or ("",)], as_json)
 
 
 @lessons.command("quarantine")

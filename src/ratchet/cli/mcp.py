@@ -12,6 +12,7 @@ import click
 
 from ratchet.cli.app import home_option, opened, say_if_new
 from ratchet.errors import Refused
+from ratchet.extras import adding
 
 if TYPE_CHECKING:
     from ratchet.runtime import Runtime
@@ -35,7 +36,7 @@ def mcp(with_evidence: bool) -> None:
     try:
         from ratchet.serving.mcp.server import create
     except ImportError as error:
-        raise Refused("the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'") from error
+        raise Refused(f"the MCP server needs the extra `mcp`: {adding('mcp')}") from error
     runtime = opened(begins=True)
     say_if_new(runtime)
     told = _ending_on_signals(_mend_input())

@@ -14,6 +14,7 @@ from ratchet.cli import shapes, show
 from ratchet.cli.app import Commands, home_option, is_new, json_option, opened, say_if_new
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
+from ratchet.extras import adding
 from ratchet.runtime import Runtime
 from ratchet.store.tokens import SCOPES
 
@@ -59,7 +60,7 @@ def serve(
     try:
         from ratchet.serving.api.serving import Serving
     except ImportError as error:
-        raise UsageError(f"this needs the extra `serve`: pip install 'ratchet-ai[serve]' ({error})") from error
+        raise UsageError(f"this needs the extra `serve`: {adding('serve')} ({error})") from error
     runtime = opened(begins=True)
     serving = Serving(
         host=host,

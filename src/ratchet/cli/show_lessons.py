@@ -110,6 +110,19 @@ def decided(each: Lesson) -> None:
         )
 
 
+def told_from_now(each: Lesson) -> None:
+    """Say of a lesson that was approved just now what agents are told, when and where, and what takes it back."""
+    out = console()
+    where = "every project" if each.scope == "global" else each.project or ", ".join(each.projects[:3]) or "no project"
+    start = "" if each.unsaid else " and at a session's start"
+    row(out, plain(f"Told to agents from now on in {where}, where a step fails so{start}:", 300))
+    row(out, plain(each.met, 140), Styled("  when ", "dim"))
+    advice(out, each.text, Styled("  do   ", "dim"))
+    if each.unsaid:
+        row(out, plain(f"not at a session's start: {each.unsaid}", 200), _NOT_AT_START)
+    line(f"To take it back: ratchet lessons undo {each.id}")
+
+
 def imported(found: Imported) -> None:
     click.echo(f"imported as candidates: {found.imported}; known already: {found.known}")
     for bad in found.rejected[:10]:

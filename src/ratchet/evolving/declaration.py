@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ratchet.errors import Refused
 from ratchet.evolving.archive import Files
 from ratchet.evolving.bench.agents import FILE_NAME
+from ratchet.extras import adding
 from ratchet.records import Json
 from ratchet.sandbox.command import FileChange
 
@@ -23,7 +24,7 @@ def declared(files: Files, old: Mapping[str, Json], new: Mapping[str, Json]) -> 
     try:
         from ratchet.improving.targets.toml_text import TomlText
     except ImportError as error:
-        raise Refused(f"{FILE_NAME} is edited with tomlkit: pip install 'ratchet-ai[files]'") from error
+        raise Refused(f"{FILE_NAME} is edited with tomlkit: {adding('files')}") from error
     mode, content = files[FILE_NAME]
     text = content.decode()
     for name, value in changed.items():

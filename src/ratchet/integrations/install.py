@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from ratchet import files, registry
 from ratchet.errors import NotFound, Refused, UsageError
+from ratchet.extras import adding
 from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, list_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
@@ -22,7 +23,6 @@ from ratchet.records import Json
 from ratchet.runtime import Runtime
 
 Parts = Literal["all", "hooks", "mcp"]
-EXTRA = "the MCP server needs the extra `mcp`: pip install 'ratchet-ai[mcp]'"
 
 
 def install(
@@ -50,7 +50,7 @@ def install(
     if find_spec("mcp") is None:
         wanted = [entry for entry in wanted if entry.part != "mcp"]
         if not wanted:
-            raise Refused(EXTRA)
+            raise Refused(f"the MCP server needs the extra `mcp`: {adding('mcp')}")
     shown = changed(client, wanted, home=runtime.home, prevent=prevent, dry_run=True)
     if dry_run:
         return shown

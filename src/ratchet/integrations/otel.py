@@ -15,6 +15,7 @@ import logging
 from os import PathLike
 from typing import TYPE_CHECKING, cast
 
+from ratchet.extras import adding
 from ratchet.records import Json, Row
 from ratchet.runtime import Runtime
 
@@ -23,7 +24,7 @@ try:
 
     from ratchet.integrations.otel_evaluations import EvaluationTeller
 except ImportError as error:
-    raise ImportError("ratchet.SpanProcessor needs the extra `otel`: pip install 'ratchet-ai[otel]'") from error
+    raise ImportError(f"ratchet.SpanProcessor needs the extra `otel`: {adding('otel')}") from error
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

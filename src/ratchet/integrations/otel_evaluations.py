@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from ratchet.extras import adding
 from ratchet.recording.sources.otlp_judged import EVALUATION
 from ratchet.records import Row, number_in, text_in, whole_in
 from ratchet.runtime import Runtime
@@ -27,7 +28,7 @@ from ratchet.store.paging import rows_of
 try:
     from opentelemetry._logs import get_logger
 except ImportError as error:
-    raise ImportError("EvaluationEvents needs the extra `otel`: pip install 'ratchet-ai[otel]'") from error
+    raise ImportError(f"EvaluationEvents needs the extra `otel`: {adding('otel')}") from error
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider

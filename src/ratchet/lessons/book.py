@@ -189,8 +189,9 @@ class LessonBook:
         """Mark a lesson as harmful: never advice. Raises NotFound, Conflict, UsageError without a reason."""
         return self._told(lessons.quarantine(self._writing(), lesson_id, reason=reason))
 
-    def undo(self, lesson_id: str) -> Lesson:
-        """Take the last decision about a lesson back. Raises NotFound, UsageError where there is none, Conflict."""
+    def undo(self, lesson_id: str = "") -> Lesson:
+        """Take the last decision about a lesson back, of the one decided about last unless one is named. Raises
+        NotFound, UsageError where there is none, Conflict."""
         return self._told(lessons.undo(self._writing(), lesson_id))
 
     def sync(

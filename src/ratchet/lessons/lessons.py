@@ -238,11 +238,11 @@ def approve(store: Store, lesson_id: str, *, do: str = "", globally: bool = Fals
 
     held = _held(store, lesson_id)
     failed = text_in(held, "failed") or _failed_step(store, text_in(held, "signature"))
-    reason = forbidden(text_in(held, "text"), failed) or forbidden(text_in(held, "example"), failed)
+    reason = forbidden(text_in(held, "text"), failed) or forbidden(text_in(held, "example"), failed) or _never(held)
     if reason and (held.get("state") == "quarantined" or not do.strip()):
         raise Refused(
-            f"lesson {lesson_id} stays {held.get('state')} ({reason}): such a step is never advice. "
-            "Write what should be done instead with `ratchet lessons add`"
+            f"lesson {lesson_id} stays {held.get('state')} ({reason}): such a step is never advice, whoever approves "
+            "it. Write what should be done instead: `ratchet lessons add --when ERROR --do FIX --active`"
         )
     if not do.strip() and lesson_of(held).is_quote:
         raise Refused(
@@ -282,14 +282,36 @@ def quarantine(store: Store, lesson_id: str, *, reason: str, now: float | None =
     return _decide(store, _held(store, lesson_id), change, "quarantined", why, now)
 
 
-def undo(store: Store, lesson_id: str, *, now: float | None = None) -> Lesson:
-    """Take the last decision about a lesson back: it is again as it was before. Raises NotFound, UsageError where
-    nothing was decided, Conflict."""
-    held = _held(store, lesson_id)
+def undo(store: Store, lesson_id: str = "", *, now: float | None = None) -> Lesson:
+    """Take the last decision about a lesson back, of the one decided about last unless one is named: it is again as it
+    was before. Raises NotFound, UsageError where nothing was decided, Conflict."""
+    held = _held(store, lesson_id or _last_decided(store))
     before = held.get("undo")
     if not isinstance(before, dict):
         raise UsageError(f"nothing was decided about lesson {held['id']} that could be taken back")
     return _decide(store, held, {**before, "undo": None}, "undone", "", now)
+
+
+_LOOKED_AT = 200  # of the newest decisions, for one that still stands
+_DECISIONS = ("approved", "retired", "quarantined")
+
+
+def _last_decided(store: Store) -> str:
+    """Return the lesson about which a person decided last, as far as that still stands. Raises UsageError for none."""
+    asked: Where = {"noun": "lesson", "verb": ("in", [*_DECISIONS])}
+    for event in store.find("events", asked, order=("-at", "-id"), limit=_LOOKED_AT).rows:
+        held = store.get("lessons", text_in(event, "record")) or {}
+        if isinstance(held.get("undo"), dict):
+            return text_in(held, "id")
+    raise UsageError("nothing was decided about any lesson that could be taken back")
+
+
+def _never(held: Row) -> str:
+    """Return why the miner found that a lesson switches a check off, "" where it did not. What a person decided since
+    hides the lesson's state, and not what its edits do."""
+    if held.get("state") == "quarantined" and not held.get("decided"):
+        return text_in(held, "reason")
+    return text_in(held, "never")
 
 
 def _held(store: Store, lesson_id: str) -> Row:
@@ -306,7 +328,7 @@ def _decide(store: Store, held: Row, change: Row, verb: str, reason: str, now: f
     at = time.time() if now is None else now
     with store.transaction():
         before: Row = {name: held.get(name) for name in change}
-        put(store, {**held, "undo": before, **change, "updated_at": at}, held)
+        put(store, {**held, "undo": before, "never": _never(held), **change, "updated_at": at}, held)
         noted(store, str(held["id"]), verb, reason, at)
     return show(store, str(held["id"]))
 

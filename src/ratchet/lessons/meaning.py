@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 log = logging.getLogger(__name__)
-EXTRA = "pip install 'ratchet-ai[semantic]'"
 WORDS = 60  # of a text that are looked at: the title of a report, and how it begins
 _TOKENS = 128
 _TEXTS = 4_096  # whose vectors are remembered: 1.5 kB each

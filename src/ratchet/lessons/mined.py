@@ -331,6 +331,7 @@ def _lesson_row(store: Store, held: Row, lesson_id: str, made: Draft, rows: Sequ
         "provenance": "mined from sessions of " + ", ".join(map(str, distinct(row.get("agent") for row in rows))),
         "state": state,
         "reason": reason,
+        "never": verdict.reason if verdict.state == "quarantined" else "",
         "seen_at": seen[-1].at,
         **note_for(sorted(rows, key=lambda each: (number_in(each, "at"), str(each["id"]))), verdict.forms),
     }

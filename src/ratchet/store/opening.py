@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
+from ratchet.extras import adding
 from ratchet.store.address import is_database, masked
 from ratchet.store.schema import VERSION
 from ratchet.store.sqlite import SqliteStore
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from ratchet.ports import Store
 
 STORE_NAME = "ratchet.db"
-EXTRA = "install the driver: pip install 'ratchet-ai[postgres]'"
 
 
 def opened(config: Config) -> Store:
@@ -83,4 +83,4 @@ def shown(config: Config) -> str:
 
 def _need_driver(url: str) -> None:
     if importlib.util.find_spec("psycopg") is None:
-        raise Refused(f"{masked(url)} needs the driver of Postgres, which is not installed; {EXTRA}")
+        raise Refused(f"{masked(url)} needs the driver of Postgres, which is not installed: {adding('postgres')}")

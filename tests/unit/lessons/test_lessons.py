@@ -189,6 +189,41 @@ def test_an_edit_that_only_silences_the_linter_is_quarantined_and_never_recalled
     assert recall(store, "a.py:1:8: F401 `os` imported but unused").abstained
 
 
+def silenced(store: Store) -> str:
+    """A lesson whose edit throws a result away: nothing in its words is a mark that one could look up."""
+    for name in ("a", "b", "c"):
+        error = "cmd/cart.go:3:8: Error return value of `f.Close` is not checked (errcheck)"
+        edit: Row = {"file_path": "/w/shop/cmd/cart.go", "old_string": "\tf.Close()", "new_string": "\t_ = f.Close()"}
+        learn(store, [shell("golangci-lint run", error), call("Edit", edit), shell("golangci-lint run")], name)
+    assert only(store).reason == "switches a check off without a reason: `_ =`"
+    return only(store).id
+
+
+def test_what_switches_a_check_off_is_approved_by_nobody(store: Store) -> None:
+    lesson_id = silenced(store)
+    for do in ("", "Throw the result away."):
+        with pytest.raises(Refused, match=r"`_ =`.*never advice, whoever approves it.*ratchet lessons add"):
+            lessons.approve(store, lesson_id, do=do)
+    lessons.retire(store, lesson_id)
+    lessons.quarantine(store, lesson_id, reason="not here")
+    with pytest.raises(Refused, match="never advice"):
+        lessons.approve(store, lesson_id)
+    assert only(store).state == "quarantined"
+
+
+def test_undo_without_a_name_takes_the_last_decision_back(store: Store) -> None:
+    with pytest.raises(UsageError, match="nothing was decided"):
+        lessons.undo(store)
+    first = lessons.add(store, when="EADDRINUSE :::3000", do="Stop the old server first.", project="/w/shop").id
+    second = lessons.add(store, when="ENOSPC: no space left", do="Empty the cache.", project="/w/shop").id
+    lessons.approve(store, first)
+    lessons.approve(store, second)
+    assert [lessons.undo(store).id, lessons.undo(store).id] == [second, first]
+    assert {each.state for each in lessons.listed(store)} == {"candidate"}
+    with pytest.raises(UsageError, match="nothing was decided"):
+        lessons.undo(store)
+
+
 def test_what_the_message_says_itself_is_not_told_at_the_failure(store: Store) -> None:
     error = NO_UPSTREAM + "\nTo push and set the remote as upstream, use\n\n    git push --set-upstream origin {0}\n"
     for name in ("a", "b"):

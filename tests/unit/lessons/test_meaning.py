@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.fixture
 def model() -> meaning.Meaning:
     if not meaning.installed():
-        pytest.skip(f"the extra is not installed: {meaning.EXTRA}")
+        pytest.skip("the extra is not installed: ratchet-ai[semantic]")
     return meaning.load()
 
 

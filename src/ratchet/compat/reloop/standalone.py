@@ -24,6 +24,7 @@ from ratchet.compat.reloop.models import (
 )
 from ratchet.compat.reloop.providers.memory import RatchetMemory
 from ratchet.config import home_of
+from ratchet.extras import adding
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ class FailureMemory:
             raise ValueError(f"Unknown backend type: {backend!r}")
         url = "" if backend == "sqlite" else redis_url or settings().redis_url
         if url and find_spec("redisvl") is None:
-            log.info("memory.store", extra={"why": "Redis is asked with its extra: pip install 'ratchet-ai[redis]'"})
+            log.info("memory.store", extra={"why": f"Redis is asked with its extra: {adding('redis')}"})
             url = ""
         del embedding_model
         home = home_of(None) if sqlite_path is None else Path(sqlite_path).with_suffix(".ratchet")

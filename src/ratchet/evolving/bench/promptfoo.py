@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.extras import adding
 from ratchet.records import Json
 
 ANSWER = "answer.txt"
@@ -145,7 +146,7 @@ def _loaded(path: Path) -> object:
     try:
         import yaml
     except ImportError:
-        raise BackendError(f"{path} is YAML; pip install 'ratchet-ai[files]' reads it") from None
+        raise BackendError(f"{path} is YAML; {adding('files')} reads it") from None
     try:
         return _plain(yaml.safe_load(_unfolded(text, path)), path)
     except (yaml.YAMLError, RecursionError, ValueError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ratchet.errors import BackendError, UsageError
 from ratchet.evolving.cluster import working
 from ratchet.evolving.cluster.pulling import TRIES, JobQueue
+from ratchet.extras import adding
 
 if TYPE_CHECKING:
     import distributed
@@ -37,7 +38,7 @@ class DaskCluster:
             import dask
             import distributed
         except ImportError as error:
-            raise UsageError("the executor dask is not installed: pip install 'ratchet-ai[cluster]'") from error
+            raise UsageError(f"the executor dask is not installed: {adding('cluster')}") from error
         self._local: distributed.LocalCluster | None = None
         self._queue: JobQueue | None = None
         # For this process only, and only what it starts.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ratchet.errors import BackendError, Conflict, UsageError
 from ratchet.evolving.cluster import working
 from ratchet.evolving.cluster.pulling import TRIES, JobQueue, pull
+from ratchet.extras import adding
 
 if TYPE_CHECKING:
     from ratchet.evolving.archive import Files
@@ -70,7 +71,7 @@ class RayCluster:
             import ray
         except ImportError as error:
             self._restore()
-            raise UsageError("the executor ray is not installed: pip install 'ratchet-ai[ray]'") from error
+            raise UsageError(f"the executor ray is not installed: {adding('ray')}") from error
         self._ray = ray
         self._queue: JobQueue | None = None
         # Short: its sockets lie there, and a socket's path has 107 characters.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from ratchet.config import Config
 from ratchet.errors import ModelError, RatchetError, Refused
+from ratchet.extras import adding
 from ratchet.healing.models import local
-from ratchet.healing.models.choice import EXTRA, ModelChoice, installed
+from ratchet.healing.models.choice import ModelChoice, installed
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.question import Question
 
@@ -89,7 +90,7 @@ class ModelBook:
         """Ask each model, the named ones or all that `list` has in a chain, one short question, for at most 0.05 USD
         together. Raises Refused where none is named, or the extra is not installed."""
         if not installed():
-            raise Refused(f"models are asked through the extra `model`, which is not installed: {EXTRA}")
+            raise Refused(f"models are asked through the extra `model`, which is not installed: {adding('model')}")
         from ratchet.healing.distilling.speakers import SpendingPurse
 
         asked = [*names] or [*dict.fromkeys(self._spelled())]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from ratchet.config import Config
 from ratchet.errors import Refused
+from ratchet.extras import adding
 from ratchet.healing.models.names import ModelName, chain_of
 
 if TYPE_CHECKING:
     from ratchet.healing.models.question import Mode, Model
 
 _REMEDY = "give --model anthropic:NAME, openai:NAME, ollama:NAME or local, or set RATCHET_MODEL"
-EXTRA = "pip install 'ratchet-ai[model]'"
 
 
 class ModelChoice:
@@ -57,7 +57,7 @@ class ModelChoice:
         if not reasoning:
             raise Refused(f"no model is named: {_REMEDY}")
         if not installed():
-            raise Refused(f"{reasoning[0]} needs the extra `model`, which is not installed: {EXTRA}")
+            raise Refused(f"{reasoning[0]} needs the extra `model`, which is not installed: {adding('model')}")
         from ratchet.healing.models.chain import Chain
 
         quick = fast or self._config.fast_model

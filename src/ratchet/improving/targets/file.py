@@ -9,6 +9,7 @@ from typing import cast
 
 from ratchet import files
 from ratchet.errors import Refused, UsageError
+from ratchet.extras import adding
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.targets import trees
 from ratchet.improving.targets.edit import splice, undone
@@ -34,7 +35,7 @@ def format_of(name: str) -> Format:
 
             return TomlText()
     except ImportError as error:
-        raise UsageError(f"{name} files need a library; install it: pip install 'ratchet-ai[files]'") from error
+        raise UsageError(f"{name} files need a library; install it: {adding('files')}") from error
     raise UsageError(f"no notation {name!r}; known: json, yaml, toml")
 
 

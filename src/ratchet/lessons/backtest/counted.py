@@ -23,11 +23,13 @@ _COUNTED_TABLES = ("outcomes", "resolutions", "habits")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """Saved failed calls with their time, tokens and cost. `cost_usd` is None where no price is known."""
+    """Saved failed calls with their time, tokens and cost: `cached` tokens are among them and were read from a cache,
+    as far as the history says so. `cost_usd` is None where no price is known."""
 
     turns: int = 0
     duration_s: float = 0.0
     tokens: int = 0
+    cached: int = 0
     cost_usd: float | None = None
 
     def plus(self, other: Saving) -> Saving:
@@ -37,6 +39,7 @@ class Saving:
             turns=self.turns + other.turns,
             duration_s=self.duration_s + other.duration_s,
             tokens=self.tokens + other.tokens,
+            cached=self.cached + other.cached,
             cost_usd=sum(known) if known else None,
         )
 
@@ -56,14 +59,18 @@ def counted(store: Store, session: ReplayedSession) -> CountedSession:
         return CountedSession(session=session, saved=Saving(), saved_before=Saving())
     rows = store.find("outcomes", {"session": session.session}, order=("started_at",)).rows
     spent = seconds(rows)
+    answers = store.find("message_tokens", {"step": ("in", [*session.spared_before])}).rows
+    cached = {text_in(each, "step"): whole_in(each, "cached") for each in answers}
     return CountedSession(
         session=session,
-        saved=_saved(rows, spent, session.spared),
-        saved_before=_saved(rows, spent, session.spared_before),
+        saved=_saved(rows, spent, cached, session.spared),
+        saved_before=_saved(rows, spent, cached, session.spared_before),
     )
 
 
-def _saved(rows: Iterable[Row], spent: Mapping[str, float], ids: Collection[str]) -> Saving:
+def _saved(
+    rows: Iterable[Row], spent: Mapping[str, float], cached: Mapping[str, int], ids: Collection[str]
+) -> Saving:
     saved = Saving()
     for row in rows:
         name = str(row["id"])
@@ -72,7 +79,9 @@ def _saved(rows: Iterable[Row], spent: Mapping[str, float], ids: Collection[str]
         tokens, model = int(number_in(row, "tokens")), text_in(row, "model")
         price = usd_per_token(model) if model and tokens else None
         cost = None if price is None else tokens * price
-        saved = saved.plus(Saving(turns=1, duration_s=spent.get(name, 0.0), tokens=tokens, cost_usd=cost))
+        read = min(tokens, cached.get(name, 0))
+        one = Saving(turns=1, duration_s=spent.get(name, 0.0), tokens=tokens, cached=read, cost_usd=cost)
+        saved = saved.plus(one)
     return saved
 
 

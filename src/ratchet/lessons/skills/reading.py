@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ratchet import files
 from ratchet.errors import Refused, UsageError
+from ratchet.extras import adding
 from ratchet.failures.features import KEPT
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
@@ -218,7 +219,7 @@ def parsed(text: str, folder: str) -> tuple[dict[str, str], str]:
     try:
         import yaml
     except ImportError as error:
-        raise UsageError("to read skills a library is needed; install it: pip install 'ratchet-ai[files]'") from error
+        raise UsageError(f"to read skills a library is needed; install it: {adding('files')}") from error
     found = _HEADER.match(text)
     if found is None:
         raise Refused(f"its {MAIN} does not begin with front matter between two lines ---")

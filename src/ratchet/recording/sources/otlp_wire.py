@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import Refused, UsageError
+from ratchet.extras import adding
 from ratchet.recording.sources.unpacked import Encoding, unpacked
 from ratchet.records import Json, Row
 
@@ -181,7 +182,7 @@ def _message(signal: Signal, what: Literal["Request", "Response"]) -> Message:
         from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
     except ImportError as error:
         raise Refused(
-            "OTLP as protobuf needs the extra `otel`: pip install 'ratchet-ai[otel]', or send OTLP/JSON "
+            f"OTLP as protobuf needs the extra `otel`: {adding('otel')}, or send OTLP/JSON "
             "(OTEL_EXPORTER_OTLP_PROTOCOL=http/json)"
         ) from error
     modules = {"traces": trace_service_pb2, "logs": logs_service_pb2, "metrics": metrics_service_pb2}

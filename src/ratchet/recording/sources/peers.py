@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ratchet import ids
 from ratchet.errors import BackendError
+from ratchet.extras import adding
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.redaction.text import redact_json
 from ratchet.ports import Read
@@ -66,7 +67,7 @@ def _decoder() -> Callable[[bytes], tuple[Json, str]]:
     try:
         import yaml
     except ImportError as error:
-        raise BackendError("this is YAML, which needs the extra `files`: pip install 'ratchet-ai[files]'") from error
+        raise BackendError(f"this is YAML, which needs the extra `files`: {adding('files')}") from error
 
     class Plain(yaml.SafeLoader):
         """Values of JSON, each where it is written."""

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import BinaryIO, Literal, Protocol
 
 from ratchet.errors import BackendError, UsageError
+from ratchet.extras import adding
 
 _CHUNK_BYTES = 1 << 16
 # Decompressed at once: gzip makes a thousand times as much of it at most, zstandard thirty thousand times.
@@ -131,7 +132,7 @@ def open_plain(path: str) -> io.BufferedReader:
         begin, errors, at_once = _GZIP
     else:
         remedy = f"{path} is compressed with zstandard, which this Python cannot read: run `zstd -d {path}` and learn "
-        begin, errors, at_once = _zstandard(BackendError(f"{remedy}from the result, or {ZSTD_EXTRA}"))
+        begin, errors, at_once = _zstandard(BackendError(f"{remedy}from the result, or {adding('zstd')}"))
     return io.BufferedReader(Unpacked(open(path, "rb"), begin, errors, at_once))  # noqa: PTH123  (as said)
 
 
@@ -145,7 +146,7 @@ def unpacked(
     """At most `most` bytes and one more of a packed body. Raises UsageError for a broken one, for a line in it that is
     too long for how little it packs to, and where this Python cannot read zstd: then it says the remedy, with the
     command that installs what is missing."""
-    how = _zstandard(UsageError(remedy.format(ZSTD_EXTRA))) if encoding == "zstd" else _GZIP
+    how = _zstandard(UsageError(remedy.format(adding("zstd")))) if encoding == "zstd" else _GZIP
     with Unpacked(io.BytesIO(body), *how) as plain:
         found = bytearray()
         while len(found) <= most and (part := plain.read(_CHUNK_BYTES)):
@@ -157,7 +158,6 @@ def unpacked(
 
 _How = tuple[Callable[[], _Decompressor], tuple[type[Exception], ...], int]
 _GZIP: _How = (lambda: zlib.decompressobj(zlib.MAX_WBITS | 32), (zlib.error,), _GZIP_BYTES)  # zlib's own form, too
-ZSTD_EXTRA = "pip install 'ratchet-ai[zstd]'"
 
 
 def _zstandard(missing: Exception) -> _How:

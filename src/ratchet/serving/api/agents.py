@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ratchet.extras import adding
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.roots import allowed
 from ratchet.serving.api.serving import Served
@@ -56,7 +57,5 @@ class Agents:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._handle is None:
-            raise HttpProblem(
-                503, "backend", "there is no MCP server here", "On the server: pip install 'ratchet-ai[mcp]'."
-            )
+            raise HttpProblem(503, "backend", "there is no MCP server here", f"On the server: {adding('mcp')}.")
         await self._handle(scope, receive, send)

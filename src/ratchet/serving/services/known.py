@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from ratchet.extras import adding
+
 HOST = "127.0.0.1"
 TIMEOUT_S = 1.0
 _SSL_REQUEST = bytes.fromhex("0000000804d2162f")  # PostgreSQL's frontend protocol: SSLRequest, answered by S or N
@@ -100,7 +102,7 @@ def _said(question: bytes, answers: tuple[bytes, ...]) -> Callable[[int], bool]:
 
 def _page(_place: Path, home: Path, port: int, _model: str) -> Launch | str:
     if importlib.util.find_spec("uvicorn") is None:
-        return "the page needs the extra `serve`: pip install 'ratchet-ai[serve]'"
+        return f"the page needs the extra `serve`: {adding('serve')}"
     return Launch(argv=(sys.executable, "-P", "-m", "ratchet", "--home", str(home), "serve", "--port", str(port)))
 
 

@@ -347,6 +347,7 @@ class SavingShape(Shape):
     turns: int = said("Failing calls.")
     duration_s: float = said("Seconds that they took, the thinking before each included.", digits=1)
     tokens: int = said("Tokens that they took.")
+    cached: int = said("Those of them that a cache gave, as far as the histories say so.")
     cost_usd: float | None = said("At least so much money; null where no price is known.")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ratchet.errors import RedisError, Refused, UsageError
+from ratchet.extras import adding
 from ratchet.store.address import masked, without_secrets
 from ratchet.store.redis.bounds import Bounds, bounded
 
@@ -34,7 +35,6 @@ REST_SHARE = 15
 """How many times as long as it was waited for it is then left alone: one that is silent costs a sixteenth of the
 time."""
 REST_MOST_S = 300.0
-EXTRA = "install its client: pip install 'ratchet-ai[redis]'"
 _SCANNED = 1_000  # keys at once
 _TOLD = 200  # characters of a server's words: it may send any number
 
@@ -45,7 +45,7 @@ class RedisServer:
 
     def __init__(self, url: str, *, note: Path | None = None) -> None:
         if importlib.util.find_spec("redisvl") is None:
-            raise Refused(f"{masked(url)} needs the client of Redis, which is not installed; {EXTRA}")
+            raise Refused(f"{masked(url)} needs the client of Redis, which is not installed: {adding('redis')}")
         self._url = url
         self._client: Redis | None = None
         self._lock = threading.Lock()

@@ -11,14 +11,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
+from ratchet.extras import adding
 from ratchet.team.hands.inline import failure_reply
 from ratchet.team.hands.reply import WorkerReply, WorkRequest, reply_of
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
     from mcp.types import CallToolResult
-
-EXTRA = "pip install 'ratchet-ai[mcp]'"
 
 
 class McpHands:
@@ -27,7 +26,7 @@ class McpHands:
 
     def __init__(self, server: str | Sequence[str], tool: str) -> None:
         if find_spec("mcp") is None:
-            raise Refused(f"a worker over MCP needs the extra `mcp`, which is not installed: {EXTRA}")
+            raise Refused(f"a worker over MCP needs the extra `mcp`, which is not installed: {adding('mcp')}")
         self._server, self._tool = server, tool
         self._keeping: asyncio.Task[None] | None = None
         self._client: asyncio.Future[Client] | None = None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.backtest.backtest import Backtest, backtest, keep, kept
-from ratchet.lessons.backtest.telling import page, said
+from ratchet.lessons.backtest.counted import Saving
+from ratchet.lessons.backtest.telling import cost, page, said
 from ratchet.lessons.mined import mine_session
 from ratchet.records import Row
 from ratchet.testing.stores import open_store
@@ -58,6 +60,25 @@ def replay(folder: Path, sessions: Sequence[list[Row]], order: Iterable[int] | N
         return found
     finally:
         store.close()
+
+
+def test_money_and_time_are_said_first_and_of_tokens_the_new_ones() -> None:
+    saved = Saving(turns=24, duration_s=250, tokens=2_213_653, cached=2_100_000, cost_usd=1.16)
+    assert cost(saved) == "4 min, at least 1.16 USD, 113,653 new tokens"
+    assert cost(replace(saved, cached=0, cost_usd=None)) == "4 min, 2,213,653 tokens"
+
+
+def test_what_a_cache_gave_is_told_apart(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    for number, calls in enumerate([wrapped(3), wrapped(40), wrapped(88, failing=2)]):
+        ingest(store, session(calls, f"s{number:03}", start=START + 3_600 * number))
+        mine_session(store, f"s{number:03}")
+    answer: Row = {"session": "s002", "agent": "a", "model": "m", "at": START, "given": 5, "stored": 5}
+    store.insert_new("message_tokens", [{**answer, "id": "m1", "step": "o-s002-0", "cached": 90}])
+    found, _ = backtest(store)
+    assert (found.saved_before.tokens, found.saved_before.cached) == (200, 90)
+    assert (found.saved.tokens, found.saved.cached) == (100, 0)
+    store.close()
 
 
 def test_three_sessions_counted_with_pencil(tmp_path: Path) -> None:
