@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -176,6 +177,39 @@ def test_rows_after_a_decision_are_counted_and_said(asked: Asked) -> None:
     assert counts[1] == counts[0] + 1
     better = text + "".join(f"better\t{chance.gauss(0.6, 0.01)}\n" for _ in range(5))
     assert "better (" not in asked("status", "-", stdin=better).output  # what stands is run for what comes
+
+
+def test_rows_after_a_version_was_kept_are_said_as_those_after_a_discard(asked: Asked) -> None:
+    chance = Random(1)
+    text = "version\tscore\n" + "".join(f"base\t{chance.gauss(0.5, 0.01)}\n" for _ in range(5))
+    early = text + "".join(f"new\t{chance.gauss(0.6, 0.01)}\n" for _ in range(5))
+    said = asked("keep", "-", "new", stdin=f"{early}new\t0.6\nnew\t0.61\n").output
+    kept = json.loads(asked("keep", "-", "new", "--json", stdin=early).output)
+    assert kept["decision"] == "keep"
+    assert f"{5 + 2 - kept['runs']} rows of new came after it was kept and changed nothing of that" in said
+
+
+def test_the_plan_that_an_answer_names_is_a_command_that_works(asked: Asked, tmp_path: Path) -> None:
+    text = "run,points,seconds\n" + "a b,1,3\na b,2,4\nnew,2,3\n"
+    file = rows(tmp_path / "my runs.csv", text)
+    options = ("--by", "run", "--score", "points", "--guard", "seconds:lower", "--lower")
+    said = asked("keep", file, *options).output
+    command = said.replace("\n", " ").partition("`ratchet gate ")[2].partition("`")[0]
+    assert command, said
+    assert asked(*shlex.split(command)).exit_code == 0
+    unknown = asked("keep", "-", stdin="version,score\na,1\nnew,1\n").output
+    assert "gate plan" not in unknown
+    assert "it gains nothing over a" in unknown
+
+
+def test_a_plan_of_a_dear_proof_ends_and_says_that_it_takes_more(asked: Asked) -> None:
+    text = "version,task,score\n" + "".join(f"a,t,{n % 3 % 2}\n" for n in range(9)) + "b,t,1\n"
+    found = json.loads(asked("plan", "-", "--gain", "0.02", "--json", stdin=text).output)
+    assert found["bound"] == 1000
+    assert found["cut"] > 0.2
+    said = " ".join(asked("plan", "-", "--gain", "0.02", stdin=text).output.split())
+    assert f"within 1000 runs of 1 task; {found['cut']:.0%} take more" in said
+    assert "costs at least" in said
 
 
 def test_passes_and_fails_need_no_assumption_about_noise(asked: Asked) -> None:

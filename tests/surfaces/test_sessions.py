@@ -339,6 +339,25 @@ def test_a_cost_of_which_a_part_is_not_known_is_at_least_so_much_on_every_surfac
     assert all("≥ 5.00 USD" in text for text in pages.values())
 
 
+def test_what_has_no_price_has_no_column_and_its_remedy_is_said_once(home: Path, tmp_path: Path) -> None:
+    body: Row = {
+        "id": "m",
+        "model": "nobody-sells-this-1",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 5_000, "output_tokens": 3},
+    }
+    with Runtime.open(home=home) as runtime:
+        runtime.learn(
+            [lines(tmp_path / "unpriced.jsonl", [claude("assistant", 1, message=body), result("toolu_1", "made", 2)])]
+        )
+    for words in (("list",), ("show", SESSION), ("cost",)):
+        said = ran(home, "sessions", *words)
+        assert "?" not in said, words
+        assert said.count("set model_prices in ratchet.toml") == 1, words
+    assert ran(home, "sessions", "cost").split("\n")[0].split() == ["tokens", "steps", "model"]
+
+
 def test_a_time_after_the_last_step_is_told_with_one_that_holds_it(learnt: Path) -> None:
     asked: tuple[tuple[str, ...], ...] = (("list",), ("cost",), ("search", "make"))
     for words in (*(("sessions", *each) for each in asked), ("report",)):

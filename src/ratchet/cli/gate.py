@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -65,6 +66,35 @@ class ScoreOptions:
             incumbent=self.incumbent,
             guards=self.guards,
         )
+
+    def planned(self, file: Path, table: ScoreTable) -> str:
+        """Return the command that tells how many runs a decision takes, with these options; "" while the noise of one
+        run is not known."""
+        from ratchet.evolving.score_plan import noise_of
+
+        noise, tasks = noise_of(table)
+        if not noise:
+            return ""
+        gain = self.least or (0.05 if tasks else noise)
+        words = ["ratchet", "gate", "plan", str(file), "--gain", f"{gain:.3g}"]
+        defaults = {"--score": "score", "--fdr": 0.05, "--noise": "auto", "--crashed": ("status", "crash")}
+        given = {
+            "--by": self.by,
+            "--score": self.score,
+            "--task": self.task,
+            "--crashed": self.crashed,
+            "--fdr": self.fdr,
+            "--proposals": self.proposals,
+            "--least": self.least,
+            "--noise": self.noise,
+        }
+        for name, value in given.items():
+            if value is not None and value != defaults.get(name):
+                words += [name, "=".join(value) if isinstance(value, tuple) else str(value)]
+        words += ["--lower"] * self.lower
+        for name, is_lower in self.guards.items():
+            words += ["--guard", f"{name}:lower" if is_lower else name]
+        return f"`{shlex.join(words)}`"
 
     def judged(self, table: ScoreTable) -> ScoreGate:
         gate = self.gate(are_bounded=table.are_bounded)
@@ -204,7 +234,7 @@ def keep(file: Path, version: str | None, given: Callable[[], ScoreOptions], as_
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:
-        show_gate.answer(answer)
+        show_gate.answer(answer, planned=asked.planned(file, table), later=judged.later(answer.version))
         show_gate.failed(judged)
         show_gate.came_late({answer.version: answer.ignored} if answer.ignored else {})
     raise SystemExit(EXIT[answer.decision])

@@ -19,21 +19,28 @@ _TELLS = 2.0
 STYLE = {"keep": "green", "discard": "red", "again": "yellow"}
 
 
-def answer(found: ScoreAnswer) -> None:
+def answer(found: ScoreAnswer, *, planned: str = "", later: int = 0) -> None:
+    """Show an answer: `planned` is the command that tells how many runs to expect, `later` counts the rows of a kept
+    version that came after it was kept."""
     out = console()
     said = Styled(found.decision, STYLE[found.decision]).append(" ").append(plain(found.version, 80))
     said.append(f": {plain(found.reason, 200)}{_figures(found)}.")
     if found.next:
         said.append(" Next: run ").append(plain(found.next, 80)).append(
-            f" again, add the row and ask again{_to_go(found)}."
+            f" again, add the row and ask again{_to_go(found, planned)}."
         )
     out.print(said)
+    if later:
+        rows = number(later, "round" if found.tasks > 1 else "row")
+        kept = f"{rows} of {plain(found.version, 40)} came after it was kept and changed nothing of that"
+        out.print(f"{kept}: later versions are compared with them, too.")
 
 
-def _to_go(found: ScoreAnswer) -> str:
+def _to_go(found: ScoreAnswer, planned: str) -> str:
     """Say about how many runs are left at this gain: the logarithm of the evidence grows by as much with each run."""
     if found.e_value < _TELLS or not found.level:
-        return "; how many runs it takes is too early to say (`ratchet gate plan` tells what to expect)"
+        expect = f" ({planned} tells what to expect)" if planned else ""
+        return f"; how many runs it takes is too early to say{expect}"
     runs = found.runs + found.incumbent_runs
     left = max(1, math.ceil(runs * (math.log(1 / found.level) / math.log(found.e_value) - 1)))
     unit = "more round" if found.tasks > 1 else "more run"
@@ -44,8 +51,9 @@ def _figures(found: ScoreAnswer) -> str:
     if found.gain is None:
         return ""
     noise = f", noise of one run {found.noise:.3g}" if found.noise is not None else ""
+    gains = "nothing" if float(f"{found.gain:.3g}") == 0 else f"{found.gain:+.3g}"
     return (
-        f"; it gains {found.gain:+.3g} over {plain(found.incumbent, 80)} ({_counted(found)} beside "
+        f"; it gains {gains} over {plain(found.incumbent, 80)} ({_counted(found)} beside "
         f"{found.incumbent_runs}{noise})" + ("" if found.decision == "discard" else f". {_luck(found)}")
     )
 
@@ -91,13 +99,16 @@ def status(gate: ScoreGate, fdr: float) -> None:
 def plan(made: ScorePlan, smaller: ScorePlan | None, fdr: float, tasks: int) -> None:
     """Tell the price. `smaller` is the same plan where smaller gains are looked for, given where too few are found."""
     out = console()
-    unit = f"rounds of {tasks} tasks" if tasks else "runs"
+    unit = f"{'rounds' if tasks > 1 else 'runs'} of {number(tasks, 'task')}" if tasks else "runs"
+    within = f" within {made.bound} {unit}; {made.cut:.0%} take more" if made.cut else ""
     out.print(
-        f"A gain of {made.gain:g} with a noise of {made.noise:.3g} is found in {made.found:.0%} of cases"
+        f"A gain of {made.gain:g} with a noise of {made.noise:.3g} is found in {made.found:.0%} of cases{within}"
         + (f": half of them within {made.median} {unit}, nine in ten within {made.most}" if made.found else "")
         + ", the incumbent's included."
     )
-    out.print(f"A proposal that gains nothing costs {made.idle:.1f} {unit} on average. False keeps: at most {fdr:.0%}.")
+    least = "at least " if made.cut else ""
+    idle = f"A proposal that gains nothing costs {least}{made.idle:.1f} {unit} on average."
+    out.print(f"{idle} False keeps: at most {fdr:.0%}.")
     if smaller is not None and smaller.found > made.found:
         out.print(
             f"With --least {made.gain:g}, here and to gate keep, it is found in {smaller.found:.0%}; what gains "

@@ -10,6 +10,7 @@ from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.spans import span
 from ratchet.sessions.cost import NAMELESS
+from ratchet.sessions.prices import remedy
 from ratchet.sessions.proof import way_out
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ def listed(page: SessionPage, *, narrowed: bool = False) -> None:
     if not page.items:
         fits = "No session fits these filters. Next: ratchet sessions list"
         show.row(out, fits if narrowed else "No session is known. Next: ratchet learn")
+    priced = any(each.cost_usd for each in page.items)
     for each in page.items:
         show.row(out, _title(each))
         show.row(out, _figures(each), "  ")
         show.row(out, Styled(show.plain(each.id, 40).plain, "dim"), "  ")
     if page.next:
         out.print(Styled("There are more; --limit shows them, --since and --project narrow.", "dim"))
+    _unpriced(out, sum(each.unpriced for each in page.items), some=priced)
 
 
 def _title(each: SessionSummary) -> Styled:
@@ -62,8 +65,16 @@ def _title(each: SessionSummary) -> Styled:
 
 def _figures(each: SessionSummary) -> Styled:
     line = Styled(f"{_when(each.started_at)} to {_when(each.ended_at)}  {show.number(each.calls, 'step')}  ")
-    line.append(f"{each.failures} failed", "red" if each.failures else "dim").append(f"  {_spent(each)}")
+    line.append(f"{each.failures} failed", "red" if each.failures else "dim")
+    line.append(f"  {_spent(each)}" if each.cost_usd is not None else "")
     return line.append(f"  {tokens(each.tokens.total)} tokens", "dim").append(f"  {each.agent}", "dim")
+
+
+def _unpriced(out: Console, count: int, *, some: bool) -> None:
+    """Say once of how many tokens no price is known, and what brings it; `some` others have one."""
+    if count:
+        which = f"{tokens(count)} tokens have no known price" if some else "No price is known of these tokens"
+        show.row(out, f"{which}; {remedy()}")
 
 
 def opened(found: SessionDetail) -> None:
@@ -74,8 +85,10 @@ def opened(found: SessionDetail) -> None:
     show.row(out, Styled(show.plain(found.summary.id, 40).plain, "dim"), "  ")
     show.row(out, show.plain(found.summary.project, 100), "  ")
     for each in found.summary.models:
-        used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens, {_spent(each)}"
+        cost = f", {_spent(each)}" if each.cost_usd is not None else ""
+        used = f"{show.number(each.messages, 'answer')}, {tokens(each.tokens.total)} tokens{cost}"
         show.row(out, show.plain(f"{each.model}: {used}"), "  ")
+    _unpriced(out, found.summary.unpriced, some=bool(found.summary.cost_usd))
     if caveat := found.summary.tokens.caveat:
         show.row(out, f"cost {caveat}", "  ")
     show.row(out, _ended(found), "  ")
@@ -186,32 +199,34 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
     if not result.rows:
         show.row(out, "Nothing was used in this time, as far as it is known.")
         return
-    out.print(Styled(f"{'cost':>12} {'waste':>10} {'tokens':>10} {'steps':>8}  {result.by}", "dim"))
+    priced = any(each.cost_usd for each in result.rows)
+    money_columns = f"{'cost':>12} {'waste':>10} " if priced else ""
+    out.print(Styled(f"{money_columns}{'tokens':>10} {'steps':>8}  {result.by}", "dim"))
     for each in result.rows[:COSTS]:
         said = words.get(each.name, "")
         name = show.plain(said or each.name or f"({NAMELESS[result.by]})", 70)
-        show.row(out, name.append(f"  {each.name[:_SHORT]}", "dim") if said else name, _cost(each))
+        show.row(out, name.append(f"  {each.name[:_SHORT]}", "dim") if said else name, _cost(each, priced=priced))
     if len(result.rows) > COSTS:
         rest = f"and {show.number(len(result.rows) - COSTS, 'more row')}: --since and --project narrow, --json has all"
         out.print(Styled(rest, "dim"))
-    show.row(out, _cost(result.total).append("all", "bold"))
+    show.row(out, _cost(result.total, priced=priced).append("all", "bold"))
     for each in sorted(result.waste, key=lambda each: -each.wasted_tokens):
         took = f"{each.name}: {show.number(each.wasted_calls, 'step')}, {tokens(each.wasted_tokens)} tokens"
-        show.row(out, f"waste by {took}, {money(each.wasted_usd)}, {span(each.wasted_s)} of tools")
+        usd = f", {money(each.wasted_usd)}" if priced and each.wasted_usd is not None else ""
+        show.row(out, f"waste by {took}{usd}, {span(each.wasted_s)} of tools")
     if caveat := result.total.tokens.caveat:
         show.row(out, f"cost {caveat}")
-    if result.total.unpriced:
-        remedy = "pip install 'ratchet-ai[prices]', or set model_prices"
-        show.row(out, f"{tokens(result.total.unpriced)} tokens have no known price: {remedy}")
+    _unpriced(out, result.total.unpriced, some=priced)
 
 
-def _cost(each: Cost) -> Styled:
+def _cost(each: Cost, *, priced: bool) -> Styled:
     wasted = money(each.wasted_usd) if each.wasted_calls else ""
-    return Styled(f"{_spent(each):>12} {wasted:>10} {tokens(each.tokens.total):>10} {each.calls:>8,}  ")
+    spent = f"{_spent(each):>12} {wasted:>10} " if priced else ""
+    return Styled(f"{spent}{tokens(each.tokens.total):>10} {each.calls:>8,}  ")
 
 
 def _spent(each: Cost | ModelCost | SessionStep | SessionSummary) -> str:
-    return money(each.cost_usd) if each.cost_usd is None else each.tokens.mark + money(each.cost_usd)
+    return "" if each.cost_usd is None else each.tokens.mark + money(each.cost_usd)
 
 
 def ways(rows: Sequence[ToolWay]) -> None:
@@ -278,9 +293,9 @@ def checked(result: Checked) -> None:
 
 
 def money(usd: float | None) -> str:
-    """USD as people read it; "?" where nobody knows."""
+    """USD as people read it; "" where nobody knows."""
     if usd is None:
-        return "?"
+        return ""
     return f"${usd:,.2f}" if usd >= 0.005 or not usd else f"${usd:.4f}"
 
 

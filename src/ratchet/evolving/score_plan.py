@@ -12,8 +12,11 @@ from ratchet.errors import UsageError
 from ratchet.evolving.score_table import ScoreTable
 from ratchet.gate.scores import MOST_SCORE, ScoreGate
 
-_WORLDS = 200
-"""Simulated proposals of each kind: the share that is found is known to 3 points."""
+_WORLDS, _FEWEST = 200, 20
+"""Simulated proposals of each kind: the share that is found is known to 3 points, and to 10 where they are dear."""
+_ENOUGH = 60_000  # scores of one kind after which no further proposal is simulated: some seconds
+_LONGEST, _DEAREST, _SHORTEST = 1_000, 5_000, 20
+"""A proposal is given up after so many rounds, or so many scores, but not before so few rounds."""
 
 GateMaker = Callable[[], ScoreGate]
 
@@ -24,6 +27,7 @@ class ScorePlan:
 
     `found` is the share of proposals with this gain that are kept; `median` and `most` (nine in ten stay below) are the
     runs until then. `idle` are the mean runs of one that gains nothing, `first` the runs that the incumbent has had.
+    A simulation ends after `bound` runs: `cut` is the share of proposals with this gain that were not decided by then.
     """
 
     gain: float
@@ -33,6 +37,8 @@ class ScorePlan:
     most: int
     idle: float
     first: int
+    bound: int = 0
+    cut: float = 0.0
 
 
 def score_plan(
@@ -49,36 +55,44 @@ def score_plan(
     `tasks`: the score is 0 or 1 on each of so many tasks, and `noise` the share of tasks on which two runs of the same
     version differ. Seeded: the same every time. `told` hears how many of all proposals are done, and of which kind.
     """
-    kept, idle = [], []
-    for n in range(_WORLDS):
-        told(n, 2 * _WORLDS, f"proposals that gain {gain:g}")
-        kept.append(_runs(made(), f"good{n}", gain, noise, tasks, first))
-    for n in range(_WORLDS):
-        told(_WORLDS + n, 2 * _WORLDS, "proposals without gain")
-        idle.append(_runs(made(), f"idle{n}", 0.0, noise, tasks, first))
-    runs = sorted(runs for was_kept, runs in kept if was_kept)
+    bound = max(_SHORTEST, min(_LONGEST, _DEAREST // max(tasks, 1)))
+
+    def simulated(kind: str, gained: float, done: int, what: str) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        scores = 0
+        while len(found) < _WORLDS and (scores < _ENOUGH or len(found) < _FEWEST):
+            told(done + len(found), 2 * _WORLDS, what)
+            found.append(_runs(made(), f"{kind}{len(found)}", gained, noise, tasks, first, bound))
+            scores += found[-1][1] * max(tasks, 1)
+        return found
+
+    good = simulated("good", gain, 0, f"proposals that gain {gain:g}")
+    idle = simulated("idle", 0.0, _WORLDS, "proposals without gain")
+    runs = sorted(spent for decision, spent in good if decision == "keep")
     return ScorePlan(
         gain=gain,
         noise=noise,
-        found=len(runs) / _WORLDS,
+        found=len(runs) / len(good),
         median=runs[len(runs) // 2] if runs else 0,
         most=runs[len(runs) * 9 // 10] if runs else 0,
         idle=mean(spent for _, spent in idle),
         first=first,
+        bound=bound,
+        cut=sum(decision == "again" for decision, _ in good) / len(good),
     )
 
 
-def _runs(gate: ScoreGate, seed: str, gain: float, noise: float, tasks: int, first: int) -> tuple[bool, int]:
-    """Tell if the proposal was kept, and what it cost."""
+def _runs(gate: ScoreGate, seed: str, gain: float, noise: float, tasks: int, first: int, bound: int) -> tuple[str, int]:
+    """Tell what became of the proposal within so many runs, and what it cost."""
     chance = Random(seed)  # noqa: S311  (a simulation)
     for _ in range(first):
         _run(gate, chance, "old", 0.0, noise, tasks)
     wanted, spent = "new", 0
-    while wanted:
+    while wanted and spent < bound:
         _run(gate, chance, wanted, gain if wanted == "new" else 0.0, noise, tasks)
         spent += 1
         wanted = gate.following("new")
-    return gate.answer("new").decision == "keep", spent
+    return gate.answer("new").decision, spent
 
 
 def _run(gate: ScoreGate, chance: Random, version: str, gain: float, noise: float, tasks: int) -> None:

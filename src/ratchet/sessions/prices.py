@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import NamedTuple
+
+from ratchet.extras import adding
 
 _MILLION = 1_000_000
 _HOUR_TIMES = 2
 """Who offers caches for an hour takes twice the price of a token given (Anthropic, "Prompt caching: pricing"), which
 the table does not know."""
 _PROBE = 1_000  # tokens of a question: below every threshold from which a provider takes more
+
+
+def remedy() -> str:
+    """Say what brings the price of a model that has none here."""
+    own = "set model_prices in ratchet.toml"
+    return own if find_spec("genai_prices") else f"for prices: {adding('prices')}, or {own}"
 
 
 class Rates(NamedTuple):

@@ -68,9 +68,7 @@ def counted(store: Store, session: ReplayedSession) -> CountedSession:
     )
 
 
-def _saved(
-    rows: Iterable[Row], spent: Mapping[str, float], cached: Mapping[str, int], ids: Collection[str]
-) -> Saving:
+def _saved(rows: Iterable[Row], spent: Mapping[str, float], cached: Mapping[str, int], ids: Collection[str]) -> Saving:
     saved = Saving()
     for row in rows:
         name = str(row["id"])

@@ -34,3 +34,5 @@ class ScorePlanShape(Shape):
     most: int = said("Nine in ten need no more.")
     idle: float = said("Mean runs of a proposal that gains nothing.", digits=1)
     first: int = said("Runs that the incumbent has had.")
+    bound: int = said("Runs after which a simulation ends.")
+    cut: float = said("Share of proposals with this gain that were not decided by then.")

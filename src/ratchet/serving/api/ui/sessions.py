@@ -25,6 +25,7 @@ from ratchet.serving.api.ui.rendering import drawn, moment
 from ratchet.sessions.cost import NAMELESS, Cost, CostBy
 from ratchet.sessions.listing import SessionOrder
 from ratchet.sessions.moments import StepMoment
+from ratchet.sessions.prices import remedy
 from ratchet.sessions.session import SessionDetail, SessionStep
 
 router = asking.router()
@@ -90,6 +91,7 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
     return drawn(
         request,
         "cost.html",
+        remedy=remedy(),
         found=found,
         rows=(shown := rows[: asking.ROWS]),
         hidden=max(0, len(rows) - asking.ROWS),
