@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -429,6 +430,9 @@ def test_a_pasted_log_is_answered_with_what_is_known_of_it(runtime: Runtime) -> 
     log = "building\n" * 500 + "fatal: The current branch topic has no upstream branch.\n"
     assert "git push -u origin topic" in client.post("/ui/recall", data={"text": log}, headers=HTML).text
     assert "Nothing known is surely" in client.post("/ui/recall", data={"text": "the flux is low"}, headers=HTML).text
+    linked = client.get("/ui/recall", params={"text": log[-80:]}, headers=HTML).text
+    assert "git push -u origin topic" in linked
+    assert "has no upstream branch." in linked.partition("<textarea")[2].partition("</textarea>")[0]
 
 
 def test_the_first_page_begins_where_the_data_is(runtime: Runtime) -> None:
@@ -493,6 +497,31 @@ def test_search_finds_a_step_by_its_words_and_leads_into_its_session(runtime: Ru
     assert re.search(rf">\s*{row[2]} failed steps?, tool <strong>Bash", listed)
     wrong = browser(runtime).get("/ui/search", params={"q": "---"}, headers=HTML)
     assert (wrong.status_code, "notice" in wrong.text) == (200, True)
+    steps = {"tool": "Bash", "failed": "on"}
+    page = browser(runtime).get("/ui/search", params=steps, headers=HTML).text
+    told = {hit.fixed_by: hit.fix for hit in runtime.sessions.search("", tool="Bash", failed=True).hits if hit.fixed_by}
+    opened = {each.fixed_by for each in runtime.sessions.show(session).steps}
+    assert told
+    assert set(told) <= opened
+    assert all(f'fixed by <a href="/ui/outcomes/{step}">{html.escape(said[:30])}' in page for step, said in told.items())
+
+
+def test_a_search_is_narrowed_by_days_and_one_that_is_none_is_said(runtime: Runtime) -> None:
+    runtime.learn([HISTORY / "a-monday.jsonl"])
+    (held,) = runtime.sessions.list().items
+    began, ended = (datetime.fromtimestamp(at, UTC) for at in (held.started_at, held.ended_at + 86_400))
+    asked = {"q": "no upstream branch", "failed": "on"}
+
+    def found(**days: str) -> str:
+        return browser(runtime).get("/ui/search", params={**asked, **days}, headers=HTML).text
+
+    within = found(since=f"{began:%Y-%m-%d}", until=f"{ended:%Y-%m-%d}")
+    assert "/ui/outcomes/" in within
+    assert f'name="since" value="{began:%Y-%m-%d}"' in within
+    assert "/ui/outcomes/" in found(since=str(int(held.started_at)))
+    assert "Nothing has all of these words" in found(until=f"{began:%Y-%m-%d}")
+    assert "Nothing has all of these words" in found(since=f"{ended:%Y-%m-%d}")
+    assert "is no day: write it as" in found(since="January")
 
 
 def test_cost_tells_waste_apart_from_all_that_was_spent(runtime: Runtime) -> None:

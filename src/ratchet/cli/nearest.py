@@ -14,8 +14,9 @@ _SENTENCE = 200
 
 
 def meant(ctx: click.Context, group: click.Group, word: str) -> str:
-    """Say which command was meant by a word that is none: those of that very name anywhere, those of the group that say
-    the word of themselves, one of a similar name, or for a file the one that takes it; "" where nothing is near."""
+    """Say which command was meant by a word that is none: those of that very name anywhere, one that is the same word
+    in its plural or singular, those of the group that say the word of themselves, one of a
+    similar name, or for a file the one that takes it; "" where nothing is near."""
     here = tuple(ctx.command_path.split()[1:])
     own = dict(_commands(ctx, group, here))
     root = ctx.find_root().command
@@ -23,6 +24,7 @@ def meant(ctx: click.Context, group: click.Group, word: str) -> str:
     similar = get_close_matches(word, [path[-1] for path in own], n=1)
     near = (
         [path for path in every if path[-1] == word]
+        or [path for path in own if _is_form(path[-1], word.lower())]
         or [path for path, command in own.items() if _says(command, word)]
         or [path for path in own if path[-1] in similar]
     )
@@ -35,6 +37,11 @@ def meant(ctx: click.Context, group: click.Group, word: str) -> str:
             if first is not None and first.required and isinstance(first.type, click.Path):
                 return f"; for a file: `ratchet {' '.join(path)} {word}`"
     return ""
+
+
+def _is_form(name: str, word: str) -> bool:
+    """Tell whether one of two words is the other's plural."""
+    return name.removesuffix("s") == word.removesuffix("s")
 
 
 def _says(command: click.Command, word: str) -> bool:

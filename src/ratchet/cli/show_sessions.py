@@ -184,6 +184,9 @@ def found(result: SearchFound) -> None:
         head.append(f"  {_when(each.at)}  {each.outcome or each.id}{alike}", "dim")
         show.row(out, head)
         show.row(out, show.plain(each.text, 200), "        ")
+        if each.fixed_by:
+            fixed = Styled("fixed by ", "green").append(show.plain(each.fix, 160)).append(f"  {each.fixed_by}", "dim")
+            show.row(out, fixed, "        ")
     for session in result.sessions[:5]:
         show.row(
             out,

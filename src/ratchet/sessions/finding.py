@@ -16,6 +16,7 @@ from ratchet.lessons.repositories import known_as
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
 from ratchet.sessions.behind import behind
 from ratchet.sessions.listing import title_of
+from ratchet.sessions.mending import fixes_of
 from ratchet.sessions.ways import edits_of
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class Narrowed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
     """Something that was found. `text` is a stretch of it around the words; `outcome` is the step that a hit is, or
-    that its words followed; `alike` counts others that say the same."""
+    that its words followed; `alike` counts others that say the same; `fixed_by` is the step that fixed a failed one,
+    where one did soon, and `fix` says it."""
 
     noun: Noun
     id: str
@@ -95,6 +97,8 @@ class SearchHit:
     kind: str = ""
     ok: bool = True
     alike: int = 0
+    fixed_by: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,14 @@ def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> Sear
         found += _lessons(store, words, narrowed, limit)
     hits = [hit for some in _GROUPS for hit in _ordered([each for each in found if each[0].noun in some], limit)]
     sessions = _sessions(store, (hit for hit, _ in found), limit)
+    fixes = fixes_of(store, [(each.session, each.at, each.id) for each in hits if each.noun == "step" and not each.ok])
+    hits = [_fixed(each, fixes[each.id]) if each.id in fixes else each for each in hits]
     return SearchFound(words=tuple(words), hits=tuple(hits), sessions=tuple(sessions), steps=steps)
+
+
+def _fixed(hit: SearchHit, by: Outcome) -> SearchHit:
+    said = " ".join((by.step.change or by.step.input if by.step else by.task).split())
+    return replace(hit, fixed_by=by.id, fix=f"{_title(by)}: {said}"[:_EXCERPT])
 
 
 _Found: TypeAlias = "tuple[SearchHit, Near]"

@@ -4,7 +4,7 @@ handoff give."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.records import Json, Outcome, Row, outcome_of, text_in
 
 if TYPE_CHECKING:
-    from ratchet.ports import Store
+    from ratchet.ports import Store, Where
 
 _LAST = 1_000  # steps of a session that are looked through
+_SOON = 100  # steps behind one that failed, for a list of many
 _PARTS = re.compile(r"[/\\:?#]+")
 
 
@@ -35,6 +36,24 @@ def mended(store: Store, session: str) -> Mended:
     one that did the same, or reached for the file that the failure named, and worked. What failed itself fixes nothing:
     what fixed that one did. A step that reached for something else is no fix, though it may teach where that is."""
     return _mended(store, session, _last_steps(store, session)) if session else Mended({}, {}, {})
+
+
+def fixes_of(store: Store, failed: Iterable[tuple[str, float, str]]) -> dict[str, Outcome]:
+    """Read what fixed these failed steps, each (session, time, step), as far as that came soon: within `_SOON` steps of
+    the first of them in its session."""
+    first: dict[str, float] = {}
+    asked = [each for each in failed if each[0]]
+    for session, at, _ in asked:
+        first[session] = min(at, first.get(session, at))
+    fixed: dict[str, str] = {}
+    for session, at in first.items():
+        where: Where = {"session": session, "started_at": (">=", at)}
+        rows = store.find("outcomes", where, order=("started_at",), limit=_SOON).rows
+        fixed |= _mended(store, session, [*reversed(rows)]).worked
+    ids = {step: fixed[step] for _, _, step in asked if step in fixed}
+    rows = store.find("outcomes", {"id": ("in", sorted({*ids.values()}))}).rows if ids else ()
+    known = {text_in(row, "id"): outcome_of(row) for row in rows}
+    return {step: known[worked] for step, worked in ids.items() if worked in known}
 
 
 def unmended(store: Store, session: str) -> tuple[Outcome, ...]:

@@ -29,6 +29,8 @@ class SearchHitShape(Shape):
     kind: str = said("The class of a failure.")
     ok: bool = said("Whether the step worked.")
     alike: int = said("Others that say the same and are left out.")
+    fixed_by: str = said("The step that fixed it, where one did soon.")
+    fix: str = said("What that step did.", foreign="words")
 
 
 class SessionHitShape(Shape):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Query, Request
@@ -54,15 +56,17 @@ def search(
     command: str = "",
     file: str = "",
     failed: str = "",
+    since: str = "",
+    until: str = "",
     span: Annotated[str, Query(alias="range")] = "",
     most: Annotated[int, Query(ge=_SHOWN, le=_MOST)] = _SHOWN,
 ) -> Response:
     """Everything that has these words: steps, edits, what people said, patterns, lessons; of a paste what fixes it."""
     found, wrong = None, ""
     asked = {"project": project, "failed": failed, "agent": agent, "tool": tool, "kind": kind}
-    asked |= {"command": command, "file": file}
+    asked |= {"command": command, "file": file, "since": since, "until": until}
     if q.strip() or any(asked.values()):
-        within = runtime.failing.window(span) if span else None
+        within = runtime.failing.window(span) if span and not since else None
         try:
             found = runtime.sessions.search(
                 q[:_PASTE_CHARS],
@@ -73,7 +77,8 @@ def search(
                 command=command,
                 file=file,
                 failed=failed == "on",
-                since=within.since if within else None,
+                since=within.since if within else _moment(since),
+                until=_moment(until),
                 limit=most,
             )
         except (UsageError, NotFound) as error:  # the words stay where they can be mended
@@ -93,6 +98,19 @@ def search(
     )
 
 
+def _moment(said: str) -> float | None:
+    """Read a day (2026-01-31), a time, or Unix seconds as the API has them; None for "". Raises UsageError."""
+    if not said.strip():
+        return None
+    try:
+        if re.fullmatch(r"\d{5,12}(\.\d+)?", said.strip()):
+            return float(said)
+        found = datetime.fromisoformat(said.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"{said[:40]!r} is no day: write it as 2026-01-31") from None
+
+
 def _is_cut(nouns: Sequence[tuple[str, str, Sequence[SearchHit]]], most: int) -> bool:
     """Tell whether there may be more; steps and edits are looked for together."""
     patterns, lessons, steps, edits, words = (len(hits) for _, _, hits in nouns)
@@ -100,15 +118,19 @@ def _is_cut(nouns: Sequence[tuple[str, str, Sequence[SearchHit]]], most: int) ->
 
 
 @router.get("/ui/recall", dependencies=[READS])
-def recall(request: Request) -> Response:
-    """Ask for the fix of an error."""
-    return drawn(request, "recall.html", text="", found=None, silent="")
+def recall(request: Request, runtime: Operations, text: str = "") -> Response:
+    """Ask for the fix of an error; one that the address holds is looked up at once."""
+    return _answered(request, runtime, text) if text else drawn(request, "recall.html", text="", found=None, silent="")
 
 
 @router.post("/ui/recall", dependencies=[READS])
 def recalled(request: Request, given: Form, runtime: Operations) -> Response:
     """Answer a pasted error with what is known: surely, and possibly."""
-    text = given.get("text", "")[:_PASTE_CHARS]
+    return _answered(request, runtime, given.get("text", ""))
+
+
+def _answered(request: Request, runtime: Operations, text: str) -> Response:
+    text = text[:_PASTE_CHARS]
     found = _recalled(runtime, text) if text.strip() else None
     silent = _SILENT.get(found.silent, "") if found is not None else _SILENT["nothing" if text.strip() else "empty"]
     return drawn(request, "recall.html", text=text, found=found, silent=silent)
