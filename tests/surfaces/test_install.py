@@ -10,10 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratchet import registry
+from ratchet.cli.app import cli
 from ratchet.errors import BackendError, Refused, UsageError
 from ratchet.improving.targets import json_text
 from ratchet.integrations import install as installing
@@ -169,6 +171,23 @@ def test_an_empty_file_counts_as_no_settings_and_is_empty_again(place: Place, te
     place.path.write_text(json.dumps({"model": "opus", **edited}))
     place.uninstall()
     assert json.loads(place.path.read_text()) == {"model": "opus"}
+
+
+def test_the_last_lines_say_where_nothing_is_told_before_a_step_yet(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(place.user))
+
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(cli, ["install", "claude-code", "--hooks-only", "--home", str(place.home), *words])
+        assert done.exit_code == 0, done.output
+        return " ".join(done.output.split())
+
+    told = "Once `ratchet learn` says that some wait, `ratchet install claude-code` again adds that."
+    assert told in said()
+    assert told not in said("--no-prevent")
+    trigger_file(place.home, "/p/shop", place.proven)
+    assert "no lesson is proven" not in said()
 
 
 def test_installing_again_changes_nothing(place: Place) -> None:

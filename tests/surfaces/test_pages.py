@@ -26,6 +26,7 @@ from ratchet.healing.episode import Attempt, Budget, Task
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import learning
 from ratchet.lessons.failing import BY
+from ratchet.lessons.standing import WAITING
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 
@@ -423,6 +424,31 @@ def test_lessons_are_approved_together_edited_and_brought_back(runtime: Runtime)
     assert client.post(f"/ui/lessons/{made[0]}/decide", data={"act": "x"}, headers=HTML).status_code == 422
 
 
+def test_the_page_of_candidates_says_what_they_wait_for_and_quotes_people(runtime: Runtime) -> None:
+    mined = runtime.lessons.add(when="error: no parts", do="build the parts").id
+    held = runtime.store.get("lessons", mined) or {}
+    said: Row = {"id": "l1", "text": "what are you doing", "quote": "what are you doing", "step": "o7"}
+    assert runtime.store.swap("lessons", "l1", 0, {**held, **said, "sessions": ["s1"], "revision": 0})
+    page = browser(runtime).get("/ui/lessons", params={"state": "candidate"}, headers=HTML).text
+    assert html.escape(WAITING, quote=False) in page
+    assert page.index("build the parts") < page.index("<q>what are you doing</q>")
+    assert 'a person said so at <a href="/ui/outcomes/o7">this step</a> of <a href="/ui/sessions/s1">' in page
+
+
+def test_what_is_never_advice_is_approved_on_no_page_and_over_no_route(runtime: Runtime) -> None:
+    runtime.learn([HISTORY])
+    never = next(each for each in runtime.lessons.list() if each.state == "quarantined")
+    client = browser(runtime)
+    page = client.get(f"/ui/lessons/{never.id}", headers=HTML).text
+    assert "Approve: hand it to agents" not in page
+    assert "Never advice, whoever approves it" in page
+    refused = client.post(f"/ui/lessons/{never.id}/decide", data={"act": "approve"}, headers=HTML)
+    assert refused.status_code == 409
+    assert "never advice, whoever approves it" in refused.text
+    assert client.post(f"/v1/lessons/{never.id}/approve").status_code == 409
+    assert runtime.lessons.show(never.id).state == "quarantined"
+
+
 def test_a_pasted_log_is_answered_with_what_is_known_of_it(runtime: Runtime) -> None:
     runtime.lessons.add(when="fatal: The current branch topic has no upstream branch.", do="git push -u origin topic",
                         scope="global", state="active")  # fmt: skip
@@ -503,7 +529,9 @@ def test_search_finds_a_step_by_its_words_and_leads_into_its_session(runtime: Ru
     opened = {each.fixed_by for each in runtime.sessions.show(session).steps}
     assert told
     assert set(told) <= opened
-    assert all(f'fixed by <a href="/ui/outcomes/{step}">{html.escape(said[:30])}' in page for step, said in told.items())
+    assert all(
+        f'fixed by <a href="/ui/outcomes/{step}">{html.escape(said[:30])}' in page for step, said in told.items()
+    )
 
 
 def test_a_search_is_narrowed_by_days_and_one_that_is_none_is_said(runtime: Runtime) -> None:

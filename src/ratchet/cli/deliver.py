@@ -17,6 +17,7 @@ from ratchet.integrations import install as installing
 from ratchet.integrations import plugin
 from ratchet.integrations.install import Parts
 from ratchet.integrations.settings_file import Installed, InstallScope
+from ratchet.lessons.ahead.making import everywhere
 
 
 def _one_or_all(agent: str, *, every: bool) -> None:
@@ -122,7 +123,9 @@ def install(
         show.as_json(shapes.machine.InstalledShape.all(done))
         return
     back = f"{agent or '--all'}{' --project' if scope == 'project' else ''}"
-    show.installed(done, back, dry_run=dry_run, plugin=folder, whole=whole)
+    warns = prevent and parts != "mcp" and any(registry.client(each).prevents for each in agents)
+    untold = warns and not everywhere(runtime.home)
+    show.installed(done, back, dry_run=dry_run, plugin=folder, whole=whole, untold=untold)
     if folder is None and not dry_run:
         show.notes([note for each in agents for note in registry.client(each).notes])
 

@@ -372,9 +372,10 @@ def installed(
     removed: bool = False,
     plugin: Path | None = None,
     whole: bool = False,
+    untold: bool = False,
 ) -> None:
     """Say what was changed in which file, or with `dry_run` what would be: line for line where `whole`. `back` are the
-    words of `ratchet uninstall` that take it out again."""
+    words of `ratchet uninstall` that take it out again; `untold`: no lesson is known yet that is told before a step."""
     for each in done:
         _installed_in(each, dry_run=dry_run, removed=removed, whole=whole)
     if plugin is not None and not dry_run:
@@ -385,6 +386,9 @@ def installed(
         click.echo(f"Nothing was changed. To do it: the same without --dry-run.{every}")
     elif not removed and any(each.changed for each in done):
         click.echo(f"It counts from the next session on. Back out: ratchet uninstall {back}")
+        if untold:
+            line("Only what failed is answered yet: no lesson is proven that is told before a step.")
+            line(f"Once `ratchet learn` says that some wait, `ratchet install {back}` again adds that.")
 
 
 def diff(text: str) -> None:

@@ -12,7 +12,7 @@ import click
 
 from ratchet.cli.show import STATE_STYLE, advice, console, kind, line, number, plain, row, said_where, visible
 from ratchet.cli.terminal import Console, Styled
-from ratchet.lessons.standing import without_repeats
+from ratchet.lessons.standing import WAITING, without_repeats
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.distill import Distilled, DistillPlan
@@ -49,16 +49,10 @@ def lessons(found: Sequence[Lesson], *, limit: int = 20, narrowed: bool = False)
     if len(shown) > limit:
         row(out, f"and {number(len(shown) - limit, 'more lesson')}: --limit {len(shown)} shows all")
     waiting = [each for each in found if each.state == "candidate"]
-    left_out = sum(each.state == "candidate" for each, _ in known) - _WAITING
-    if left_out > 0 and not narrowed:
-        row(out, f"and {number(left_out, 'more candidate')}: ratchet lessons list --state candidate")
+    if not narrowed:
+        _rest(out, found, shown)
     if waiting:
-        proof = "until it has worked in two sessions (in one, where the error itself names what was wrong)"
-        row(out, f"A candidate is handed to no agent {proof}, unless its line says why, or: ratchet lessons approve ID")
-    unsaid = sum(each.state == "active" and bool(each.unsaid) for each, _ in known)
-    if unsaid and not narrowed:
-        why = "ratchet lessons list --state active says of each why"
-        row(out, f"{number(unsaid, 'active lesson')} not shown, which no session is told at its start: {why}")
+        row(out, f"A candidate: {WAITING[:1].lower()}{WAITING[1:]} That is: ratchet lessons approve ID")
     if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
     kept = [each for each in found if each.state == "quarantined"]
@@ -67,6 +61,20 @@ def lessons(found: Sequence[Lesson], *, limit: int = 20, narrowed: bool = False)
     retired = sum(each.state == "retired" for each in found)
     if retired and not narrowed:
         row(out, f"{number(retired, 'lesson')} retired, told to nobody: ratchet lessons list --state retired")
+
+
+def _rest(out: Console, found: Sequence[Lesson], shown: Sequence[tuple[Lesson, int]]) -> None:
+    """Count the active lessons and the candidates that are not shown: with those shown they are all, as `learn` counts
+    them. One that says the same as another stands with it, once."""
+    states = Counter(each.state for each in found)
+    above = Counter(each.state for each, _ in shown)
+    some = states["active"] - above["active"]
+    if some:
+        why = "told only where they fail, or saying the same as one that is: ratchet lessons list --state active"
+        row(out, f"and {number(some, 'more active lesson')} of {states['active']}, {why}")
+    if more := states["candidate"] - above["candidate"]:
+        of = f" of {states['candidate']}" if above["candidate"] else ""
+        row(out, f"and {number(more, 'more candidate')}{of}: ratchet lessons list --state candidate")
 
 
 def _chosen(found: Sequence[tuple[Lesson, int]]) -> list[tuple[Lesson, int]]:
@@ -85,6 +93,9 @@ def _entry(out: Console, each: Lesson, *, others: int = 0) -> None:
     if each.quote:
         row(out, plain(f'"{" ".join(each.quote.split())}"', 300), Styled("  said ", "dim"))
         row(out, plain(said_where(each.sessions, each.step), 200), Styled("  in   ", "dim"))
+    if each.is_quote and each.state == "candidate":
+        why = "a person's words, and no rule yet: ratchet lessons approve ID --do 'the rule'"
+        row(out, why, Styled("  why  ", "dim"))
     if not each.is_quote:
         advice(out, each.text, Styled("  do   ", "dim"))
     if each.reason:

@@ -216,13 +216,17 @@ def _answering_a_rule(store: Store, lessons: Collection[str]) -> set[str]:
     return {lesson for lesson, key in keys if pattern_of_rule(key) in known}
 
 
+_QUOTES = 99  # a tier behind all others
+
+
 def by_merit(lesson: Lesson) -> tuple[int, int, float, float, float, float, str]:
     """The key that orders lessons: active ones first, in the order of `standing.place`. Candidates by their evidence:
-    sessions, then what they would have been right in, less wrong; of equals those that would save most."""
+    sessions, then what they would have been right in, less wrong; of equals those that would save most. What people
+    said comes behind what was mined: it is no advice yet."""
     tier, saved, lacks, worth, tried = lesson.place
     if lesson.state == "candidate":
         evidence = lesson.worked + (1 + lesson.right) / (2 + lesson.right + lesson.wrong)
-        return STATES.index(lesson.state), tier, 0, 0, -evidence, worth, lesson.id
+        return STATES.index(lesson.state), _QUOTES if lesson.is_quote else tier, 0, 0, -evidence, worth, lesson.id
     return STATES.index(lesson.state), tier, saved, lacks, worth, tried, lesson.id
 
 

@@ -18,6 +18,11 @@ HABIT = (
     "three sessions, each time with the reason, its agents are told of that habit, behind any real fix."
 )
 """The rule of silenced checks, in the words of every surface and page."""
+WAITING = (
+    "Told to no agent until it has worked in two sessions (in one, where the error itself names what was wrong) and "
+    "nothing speaks against it that its line names, or until you approve it."
+)
+"""What a candidate waits for, in the words of every surface."""
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
 NEEDS_ERROR = "only its error says when it is right; it is told where that comes"
 """Why a lesson is not told ahead of its failure that a file of notes tells with its error beside it."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.backtest.counted import Saving
     from ratchet.records import Lesson
 
-_MINUTE_S = 60.0
+_MINUTE_S, _CENT = 60.0, 0.01
 _TEXT_CHARS = 400
 
 
@@ -98,7 +98,7 @@ def cost(saved: Saving) -> str:
         return ""
     minutes = saved.duration_s / _MINUTE_S
     told = [f"{minutes:,.0f} min" if minutes >= 1 else f"{saved.duration_s:.0f} s"]
-    if saved.cost_usd is not None:
+    if saved.cost_usd is not None and saved.cost_usd >= _CENT / 2:
         told.append(f"at least {saved.cost_usd:,.2f} USD")
     if saved.tokens:
         told.append(f"{saved.tokens - saved.cached:,} {'new ' if saved.cached else ''}tokens")

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from ratchet.errors import NotFound, RatchetError
 from ratchet.lessons.backtest.telling import cost, failed_of, of_lesson, said, titles
+from ratchet.lessons.standing import WAITING
 from ratchet.records import Lesson, LessonState, Outcome
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS, WRITES
@@ -29,7 +30,7 @@ STATES: tuple[LessonState, ...] = get_args(LessonState)
 _MEANING = {
     "": "when this fails, do that",
     "active": "agents are handed them",
-    "candidate": "agents are not handed them before you approve them",
+    "candidate": WAITING,
     "quarantined": "never advice",
     "retired": "handed to nobody any more",
 }
