@@ -12,7 +12,13 @@ from support.sources import PACKAGE, place, text
 
 INSIDE = ("healing/judges/inside", "healing/solvers/repairing", "demo/agent", "demo/prompts", "tasks/library")
 """What runs in the sandbox, on the project's own code, which it is to import."""
-NAMED = {"sandbox/choice.py", "sandbox/interpreter.py", "evolving/bench/agents.py", "integrations/plugin.py"}
+NAMED = {
+    "registry.py",
+    "sandbox/choice.py",
+    "sandbox/interpreter.py",
+    "evolving/bench/agents.py",
+    "integrations/plugin.py",
+}
 """Where the interpreter is looked at, and not started."""
 ISOLATED = ("-I", "-P")
 STARTERS = ("Popen", "run", "call", "check_call", "check_output", "create_subprocess_exec", "execv", "execve", "spawnv")

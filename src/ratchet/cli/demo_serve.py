@@ -11,7 +11,7 @@ import click
 
 from ratchet.cli import serve as serving
 from ratchet.errors import RatchetError, UsageError
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.runtime import Runtime
 
 log = logging.getLogger(__name__)

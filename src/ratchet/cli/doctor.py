@@ -14,7 +14,6 @@ from typing import get_args
 from ratchet import registry
 from ratchet.config import FILE_NAME, Config, home_of, unknown_environment
 from ratchet.errors import RatchetError, Refused, UsageError
-from ratchet.extras import adding
 from ratchet.gate.deadline import raised
 from ratchet.healing.models import choice as modelchoice
 from ratchet.healing.models import local
@@ -29,6 +28,7 @@ from ratchet.lessons.ahead.making import everywhere
 from ratchet.lessons.calibration import LEAST, LEAST_TRACES, promise_of
 from ratchet.recording import journal
 from ratchet.recording.sources.homes import known_homes
+from ratchet.registry import adding
 from ratchet.sandbox.choice import REMEDY, Sandboxes, proves
 from ratchet.store import opening as stores
 from ratchet.store.address import masked

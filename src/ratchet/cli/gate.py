@@ -23,7 +23,7 @@ from ratchet.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from ratchet.evolving.score_plan import ScorePlan
     from ratchet.evolving.score_table import ScoreTable
-    from ratchet.gate.scores import ScoreGate
+    from ratchet.gate.scores import ScoreAnswer, ScoreGate
 
 EXIT = {"keep": 0, "discard": 10, "again": 11}
 _STDIN = Path("-")
@@ -234,10 +234,17 @@ def keep(file: Path, version: str | None, given: Callable[[], ScoreOptions], as_
     if as_json:
         show.as_json(shapes.scores.ScoreAnswerShape.built(answer))
     else:
-        show_gate.answer(answer, planned=asked.planned(file, table), later=judged.later(answer.version))
+        show_gate.answer(answer, planned=asked.planned(file, table), later=_later(judged, answer))
         show_gate.failed(judged)
         show_gate.came_late({answer.version: answer.ignored} if answer.ignored else {})
     raise SystemExit(EXIT[answer.decision])
+
+
+def _later(gate: ScoreGate, answer: ScoreAnswer) -> int:
+    """Count the runs of a kept version that came after the decision: what is compared with it meets them, too."""
+    of = gate.attempts[answer.version]
+    scored = of.total if gate.worst is not None else of.total - of.failed
+    return scored // answer.tasks - answer.runs if answer.decision == "keep" else 0
 
 
 @gate.command()

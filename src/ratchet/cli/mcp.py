@@ -12,7 +12,6 @@ import click
 
 from ratchet.cli.app import home_option, opened, say_if_new
 from ratchet.errors import Refused
-from ratchet.extras import adding
 
 if TYPE_CHECKING:
     from ratchet.runtime import Runtime
@@ -36,6 +35,8 @@ def mcp(with_evidence: bool) -> None:
     try:
         from ratchet.serving.mcp.server import create
     except ImportError as error:
+        from ratchet.registry import adding
+
         raise Refused(f"the MCP server needs the extra `mcp`: {adding('mcp')}") from error
     runtime = opened(begins=True)
     say_if_new(runtime)

@@ -14,7 +14,7 @@ from ratchet.cli import shapes, show
 from ratchet.cli.app import Commands, home_option, is_new, json_option, opened, say_if_new
 from ratchet.config import SERVE_TOKEN
 from ratchet.errors import Refused, UsageError
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.runtime import Runtime
 from ratchet.store.tokens import SCOPES
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ratchet.errors import Refused
 from ratchet.evolving.archive import Files
 from ratchet.evolving.bench.agents import FILE_NAME
-from ratchet.extras import adding
 from ratchet.records import Json
+from ratchet.registry import adding
 from ratchet.sandbox.command import FileChange
 
 

@@ -290,11 +290,6 @@ class ScoreGate:
         """Runs that came after their version was decided, by version: they changed nothing."""
         return {name: held.ignored for name, held in self._versions.items() if held.ignored}
 
-    def later(self, version: str) -> int:
-        """Count the runs of a kept version that came after the decision: what is compared with it meets them, too."""
-        held = self._versions[version]
-        return held.rounds(held.by_task) - held.answer.runs if held.answer and held.decision == "keep" else 0
-
     @property
     def attempts(self) -> dict[str, Attempts]:
         """The runs that count, by version, and how many of them brought no score."""

@@ -12,7 +12,6 @@ from typing import Literal, get_args
 
 from ratchet import files, registry
 from ratchet.errors import NotFound, Refused, UsageError
-from ratchet.extras import adding
 from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, list_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
@@ -20,6 +19,7 @@ from ratchet.integrations.settings_file import Installed, InstallScope, read
 from ratchet.lessons import notes
 from ratchet.lessons.ahead.making import everywhere
 from ratchet.records import Json
+from ratchet.registry import adding
 from ratchet.runtime import Runtime
 
 Parts = Literal["all", "hooks", "mcp"]

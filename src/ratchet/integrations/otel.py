@@ -15,8 +15,8 @@ import logging
 from os import PathLike
 from typing import TYPE_CHECKING, cast
 
-from ratchet.extras import adding
 from ratchet.records import Json, Row
+from ratchet.registry import adding
 from ratchet.runtime import Runtime
 
 try:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from ratchet.extras import adding
 from ratchet.recording.sources.otlp_judged import EVALUATION
 from ratchet.records import Row, number_in, text_in, whole_in
+from ratchet.registry import adding
 from ratchet.runtime import Runtime
 from ratchet.store.paging import rows_of
 

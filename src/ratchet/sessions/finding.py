@@ -16,7 +16,7 @@ from ratchet.lessons.repositories import known_as
 from ratchet.records import Json, Row, number_in, outcome_of, text_in
 from ratchet.sessions.behind import behind
 from ratchet.sessions.listing import title_of
-from ratchet.sessions.mending import fixes_of
+from ratchet.sessions.mending import fixes_of, named
 from ratchet.sessions.ways import edits_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def found_by(store: Store, text: str, narrowed: Narrowed, *, limit: int) -> Sear
 
 def _fixed(hit: SearchHit, by: Outcome) -> SearchHit:
     said = " ".join((by.step.change or by.step.input if by.step else by.task).split())
-    return replace(hit, fixed_by=by.id, fix=f"{_title(by)}: {said}"[:_EXCERPT])
+    return replace(hit, fixed_by=by.id, fix=f"{named(by)}: {said}"[:_EXCERPT])
 
 
 _Found: TypeAlias = "tuple[SearchHit, Near]"
@@ -250,7 +250,7 @@ def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
         noun="diff" if change and found.text is change else "step",
         id=outcome.id,
         outcome=outcome.id,
-        title=_title(outcome),
+        title=named(outcome),
         text=found.excerpt or " ".join(filter(None, told))[:_EXCERPT],
         at=outcome.started_at,
         session=outcome.session,
@@ -259,14 +259,6 @@ def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
         ok=outcome.ok,
     )
     return hit, found
-
-
-def _title(outcome: Outcome) -> str:
-    """The tool with the command that it ran; the head of any other is its name again."""
-    step = outcome.step
-    if step is None:
-        return outcome.task
-    return step.tool if step.head.casefold() == step.tool.casefold() else f"{step.tool} {step.head}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

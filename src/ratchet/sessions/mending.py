@@ -51,9 +51,17 @@ def fixes_of(store: Store, failed: Iterable[tuple[str, float, str]]) -> dict[str
         rows = store.find("outcomes", where, order=("started_at",), limit=_SOON).rows
         fixed |= _mended(store, session, [*reversed(rows)]).worked
     ids = {step: fixed[step] for _, _, step in asked if step in fixed}
-    rows = store.find("outcomes", {"id": ("in", sorted({*ids.values()}))}).rows if ids else ()
-    known = {text_in(row, "id"): outcome_of(row) for row in rows}
+    shown = store.find("outcomes", {"id": ("in", [*ids.values()])}).rows if ids else ()
+    known = {text_in(row, "id"): outcome_of(row) for row in shown}
     return {step: known[worked] for step, worked in ids.items() if worked in known}
+
+
+def named(outcome: Outcome) -> str:
+    """The tool with the command that it ran; the head of any other is its name again."""
+    step = outcome.step
+    if step is None:
+        return outcome.task
+    return step.tool if step.head.casefold() == step.tool.casefold() else f"{step.tool} {step.head}".strip()
 
 
 def unmended(store: Store, session: str) -> tuple[Outcome, ...]:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 _MILLION = 1_000_000
 _HOUR_TIMES = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.store.address import is_database, masked
 from ratchet.store.schema import VERSION
 from ratchet.store.sqlite import SqliteStore

@@ -24,7 +24,7 @@ from ratchet.compat.reloop.models import (
 )
 from ratchet.compat.reloop.providers.memory import RatchetMemory
 from ratchet.config import home_of
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 log = logging.getLogger(__name__)
 

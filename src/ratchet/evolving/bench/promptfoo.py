@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ratchet.errors import BackendError, NotFound, UsageError
-from ratchet.extras import adding
 from ratchet.records import Json
+from ratchet.registry import adding
 
 ANSWER = "answer.txt"
 _VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*-?\}\}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ratchet.errors import BackendError, UsageError
 from ratchet.evolving.cluster import working
 from ratchet.evolving.cluster.pulling import TRIES, JobQueue
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 if TYPE_CHECKING:
     import distributed

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ratchet.errors import BackendError, Conflict, UsageError
 from ratchet.evolving.cluster import working
 from ratchet.evolving.cluster.pulling import TRIES, JobQueue, pull
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 if TYPE_CHECKING:
     from ratchet.evolving.archive import Files

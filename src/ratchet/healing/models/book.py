@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ratchet.config import Config
 from ratchet.errors import ModelError, RatchetError, Refused
-from ratchet.extras import adding
 from ratchet.healing.models import local
 from ratchet.healing.models.choice import ModelChoice, installed
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.question import Question
+from ratchet.registry import adding
 
 if TYPE_CHECKING:
     from ratchet.healing.distilling.speakers import SpendingPurse

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ratchet.config import Config
 from ratchet.errors import Refused
-from ratchet.extras import adding
 from ratchet.healing.models.names import ModelName, chain_of
+from ratchet.registry import adding
 
 if TYPE_CHECKING:
     from ratchet.healing.models.question import Mode, Model

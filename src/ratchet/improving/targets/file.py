@@ -9,7 +9,6 @@ from typing import cast
 
 from ratchet import files
 from ratchet.errors import Refused, UsageError
-from ratchet.extras import adding
 from ratchet.improving.targets import edit as edits
 from ratchet.improving.targets import trees
 from ratchet.improving.targets.edit import splice, undone
@@ -17,6 +16,7 @@ from ratchet.improving.targets.json_text import JsonText
 from ratchet.improving.targets.trees import Format
 from ratchet.ports import Edit, Held, Restored
 from ratchet.records import Json
+from ratchet.registry import adding
 
 FORMATS = {".json": "json", ".jsonc": "json", ".yaml": "yaml", ".yml": "yaml", ".toml": "toml"}
 

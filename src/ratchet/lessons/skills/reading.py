@@ -14,7 +14,6 @@ from pathlib import Path
 
 from ratchet import files
 from ratchet.errors import Refused, UsageError
-from ratchet.extras import adding
 from ratchet.failures.features import KEPT
 from ratchet.failures.redaction.text import clean
 from ratchet.failures.signature import sign, template_of
@@ -29,6 +28,7 @@ from ratchet.lessons.skills.places import folders
 from ratchet.lessons.skills.skill import DESCRIPTION_CHARS, MAIN, Skill, digests, is_name
 from ratchet.ports import Store
 from ratchet.records import Quarantined, Row, Scope, text_in
+from ratchet.registry import adding
 from ratchet.sandbox.beneath import read_beneath
 
 _SKILLS, _FILES = 500, 200  # of a place, of a skill

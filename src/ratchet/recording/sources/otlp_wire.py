@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from ratchet.errors import Refused, UsageError
-from ratchet.extras import adding
 from ratchet.recording.sources.unpacked import Encoding, unpacked
 from ratchet.records import Json, Row
+from ratchet.registry import adding
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message

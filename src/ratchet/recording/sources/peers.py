@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ratchet import ids
 from ratchet.errors import BackendError
-from ratchet.extras import adding
 from ratchet.failures import tool_call as toolcall
 from ratchet.failures.redaction.text import redact_json
 from ratchet.ports import Read
@@ -20,6 +19,7 @@ from ratchet.recording.sources.lines import peek
 from ratchet.recording.sources.reading import Item, read_whole
 from ratchet.recording.sources.sqlite_files import has_tables, opened
 from ratchet.records import Failure, Json, Outcome, Quarantined, Row, text_in
+from ratchet.registry import adding
 
 NAME = "reloop"
 _SQLITE = b"SQLite format 3\0"

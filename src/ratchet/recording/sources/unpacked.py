@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import BinaryIO, Literal, Protocol
 
 from ratchet.errors import BackendError, UsageError
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 _CHUNK_BYTES = 1 << 16
 # Decompressed at once: gzip makes a thousand times as much of it at most, zstandard thirty thousand times.

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.roots import allowed
 from ratchet.serving.api.serving import Served

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from ratchet.extras import adding
+from ratchet.registry import adding
 
 HOST = "127.0.0.1"
 TIMEOUT_S = 1.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ratchet.errors import RedisError, Refused, UsageError
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.store.address import masked, without_secrets
 from ratchet.store.redis.bounds import Bounds, bounded
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ratchet.errors import Refused
-from ratchet.extras import adding
+from ratchet.registry import adding
 from ratchet.team.hands.inline import failure_reply
 from ratchet.team.hands.reply import WorkerReply, WorkRequest, reply_of
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ratchet.extras import command
+from ratchet.registry import install_command
 
 
 def said(tmp_path: Path, *, origin: object = None, installer: str = "pip", has_pip: bool = True) -> str:
     text = "" if origin is None else json.dumps(origin)
-    return command("serve", origin=text, installer=installer, prefix=tmp_path, python="/v/bin/python", has_pip=has_pip)
+    return install_command(
+        "serve", origin=text, installer=installer, prefix=tmp_path, python="/v/bin/python", has_pip=has_pip
+    )
 
 
 @pytest.mark.parametrize(
