@@ -52,7 +52,7 @@ def lessons(found: Sequence[Lesson], *, limit: int = 20, narrowed: bool = False)
     if not narrowed:
         _rest(out, found, shown)
     if waiting:
-        row(out, f"A candidate: {WAITING[:1].lower()}{WAITING[1:]} That is: ratchet lessons approve ID")
+        row(out, f"A candidate: {WAITING[:1].lower()}{WAITING[1:]} To approve one: ratchet lessons approve ID")
     if any(each.foreign for each in waiting):
         row(out, "Those of a repository's own files wait until you trust it: ratchet lessons trust --show")
     kept = [each for each in found if each.state == "quarantined"]
