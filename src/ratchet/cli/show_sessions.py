@@ -106,7 +106,7 @@ def opened(found: SessionDetail) -> None:
 
 
 def _ended(found: SessionDetail) -> Styled:
-    """Say whether it failed, and of what that nothing fixed."""
+    """Say whether it failed, and what of that was not seen to be fixed."""
     held = found.summary
     if not held.failures:
         return Styled("no step failed", "green")
@@ -114,7 +114,7 @@ def _ended(found: SessionDetail) -> Styled:
         return Styled(f"a later step fixed what failed, all {held.failures} times", "green")
     last = found.unfixed[-1]
     said = last.failure.message if last.failure else ""
-    line = Styled(f"nothing fixed {len(found.unfixed)} of {held.failures} failed steps", "red")
+    line = Styled(f"{len(found.unfixed)} of {held.failures} failed steps not seen to be fixed", "red")
     return line.append(show.plain(f"; the last: {said}", 120)).append(f"  {last.id}", "dim")
 
 

@@ -51,7 +51,7 @@ def handoff(store: Store, summary: SessionSummary, to: HandoffTo) -> Handoff:
         *_section("What the person asked, in order", _asked(said)),
         *_section("Files that were changed", _changed(own)),
         *_section("Commands that worked, the last first", _worked(own)),
-        *_section("What nothing fixed", _failing(unmended(store, summary.id))),
+        *_section("What was not seen to be fixed", _failing(unmended(store, summary.id))),
         *_section("How it ended", _ending(own, told)),
         "",
     ]

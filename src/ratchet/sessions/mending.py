@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 from ratchet.failures.health import EXCUSED
 from ratchet.failures.intent import chosen_command, is_shell
 from ratchet.failures.patterns.ingest import DERIVED
+from ratchet.failures.programs import TEST_RUNNERS
+from ratchet.lessons.mining.calls import ToolCall, calls_of
+from ratchet.lessons.mining.findings import shows_all
+from ratchet.lessons.mining.similar import retries
 from ratchet.records import Json, Outcome, Row, outcome_of, text_in
 
 if TYPE_CHECKING:
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
 _LAST = 1_000  # steps of a session that are looked through
 _SOON = 100  # steps behind one that failed, for a list of many
+_TESTS = 100  # later runs of tests that are compared with one that failed
 _PARTS = re.compile(r"[/\\:?#]+")
 
 
@@ -34,7 +39,8 @@ class Mended:
 def mended(store: Store, session: str) -> Mended:
     """Read what fixed the failed steps of a session: the step that was mined as the one that achieved it, else the next
     one that did the same, or reached for the file that the failure named, and worked. What failed itself fixes nothing:
-    what fixed that one did. A step that reached for something else is no fix, though it may teach where that is."""
+    what fixed that one did. A step that reached for something else is no fix, though it may teach where that is, and
+    neither is a run of a check that would not have shown the failure."""
     return _mended(store, session, _last_steps(store, session)) if session else Mended({}, {}, {})
 
 
@@ -93,8 +99,9 @@ def _mended(store: Store, session: str, rows: Sequence[Row]) -> Mended:
             lesson = text_in(row, "lesson_id")
             if lesson and lesson not in found.taught.setdefault(step, []):
                 found.taught[step].append(lesson)
-        if row.get("way") != "step" or not _is_another(known.get(failed), known.get(worked)):
-            achieved.setdefault(failed, worked)
+        one, other = known.get(failed), known.get(worked)
+        if failed not in achieved and (_shows_all if row.get("way") == "edit" else _is_same)(one, other):
+            achieved[failed] = worked
     again = dict(_again(rows))
     for failed in achieved.keys() | again.keys():
         worked = _in_the_end(failed, achieved, known) or again.get(failed, "")
@@ -119,6 +126,7 @@ def _again(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     `rows` are the newest first."""
     worked: dict[tuple[str, ...], str] = {}
     reached: dict[tuple[str, ...], dict[str, str]] = {}
+    tests: dict[tuple[str, ...], list[ToolCall]] = {}
     for row in rows:
         step = row.get("step")
         if not step:
@@ -127,17 +135,27 @@ def _again(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
             text_in(row, "thread"),
             *(text_in(step, name) for name in ("tool", "head", "target")),
         )
-        call = (thread, tool, head, target or _said(step, tool))
+        is_test = head in TEST_RUNNERS
+        call = (thread, tool, head, _said(step, tool) if is_test else target or _said(step, tool))
         files = reached.setdefault((thread, tool, head), {})
         if row.get("ok"):
             worked[call] = text_in(row, "id")
             files[_last_part(target)] = text_in(row, "id")
+            if is_test:
+                tests.setdefault(call[:3], []).extend(calls_of([row]))
         elif _counts(row):
             failure = row.get("failure")
             said = text_in(failure, "message") if text_in(failure, "kind") == "resource_missing" else ""
             named = (fix for file, fix in files.items() if file and file != _last_part(target) and file in said)
-            if fix := worked.get(call) or next(named, ""):
+            if fix := worked.get(call) or next(named, "") or _wider(row, tests.get(call[:3], ())):
                 yield text_in(row, "id"), fix
+
+
+def _wider(failed: Row, ran: Sequence[ToolCall]) -> str:
+    """The next run of tests that would have shown what failed; `ran` are those that worked, the newest first."""
+    for one in calls_of([failed]) if ran else ():
+        return next((call.id for call in ran[: -_TESTS - 1 : -1] if retries(one, call)), "")
+    return ""
 
 
 def _said(step: Json, tool: str) -> str:
@@ -146,11 +164,17 @@ def _said(step: Json, tool: str) -> str:
     return " ".join(chosen_command(said)) if is_shell(tool) else said
 
 
-def _is_another(failed: Row | None, worked: Row | None) -> bool:
-    """Tell whether two steps name a file, an address or a skill each, and not the same one. A file that is found
-    elsewhere is the same, and so is one that the failure named."""
+def _shows_all(failed: Row | None, worked: Row | None) -> bool:
+    """Tell whether a step would have shown all that another one failed of; who was forgotten is taken at his word."""
+    calls = [*calls_of([failed or {}]), *calls_of([worked or {}])]
+    return len(calls) < 2 or shows_all(*calls)
+
+
+def _is_same(failed: Row | None, worked: Row | None) -> bool:
+    """Tell whether two steps do not name a file, an address or a skill each that is not the same one. A file that is
+    found elsewhere is the same, and so is one that the failure named."""
     one, other = (_last_part(text_in((row or {}).get("step"), "target")) for row in (failed, worked))
-    return bool(one and other) and one != other and other not in text_in((failed or {}).get("failure"), "message")
+    return not (one and other) or one == other or other in text_in((failed or {}).get("failure"), "message")
 
 
 def _last_part(target: str) -> str:

@@ -45,7 +45,7 @@ def test_a_fetch_of_another_address_mends_nothing(runtime: Runtime, tmp_path: Pa
     assert [each.failure.message for each in shown.unfixed if each.failure] == [GONE]
     assert [each.fixed_by for each in shown.steps] == ["", ""]
     assert [each.fixes for each in shown.steps] == [(), ()]
-    assert asked in runtime.sessions.handoff(SESSION).text.partition("What nothing fixed")[2]
+    assert asked in runtime.sessions.handoff(SESSION).text.partition("What was not seen to be fixed")[2]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_file_that_is_found_elsewhere_or_was_named_is_the_same(
     verdicts = {bool(each.fixed_by) for each in shown.steps if not each.outcome.ok}
     handed = runtime.sessions.handoff(SESSION).text
     assert len(verdicts) == 1
-    assert ("What nothing fixed" in handed) is bool(shown.unfixed) is (verdicts == {False})
+    assert ("What was not seen to be fixed" in handed) is bool(shown.unfixed) is (verdicts == {False})
 
 
 def test_a_handoff_is_what_the_next_one_needs(runtime: Runtime, tmp_path: Path) -> None:
@@ -124,3 +124,50 @@ def test_the_headline_counts_the_failed_steps_that_name_no_fix(
     assert {failed: each.outcome.id for each in shown.steps for failed in each.fixes} == {
         each.outcome.id: each.fixed_by for each in shown.steps if each.fixed_by
     }
+
+
+FAILS = "--- FAIL: TestPay (0.00s)\n    pay_test.go:9: got 3, want 4\nFAIL\tshop/pay\t0.2s"
+UNBUILT = "# shop/pay [shop/pay.test]\npay/pay_test.go:9:4: undefined: total"
+
+
+@pytest.mark.parametrize(
+    ("failed", "said", "later", "fixes"),
+    [
+        ("go test -tags=integration ./pay", FAILS, "mise run test && mise run lint", False),
+        ("go test -tags=integration ./pay", FAILS, "go test ./...", False),
+        ("go test -tags=integration ./pay", FAILS, "go test -tags=integration ./...", True),
+        ("go test -tags=integration ./pay", FAILS, "mise run test:integration", True),
+        ("mise run test:integration", UNBUILT, "mise run lint", False),
+        ("mise run test:integration", FAILS, "mise run test", False),
+        ("mise run test", FAILS, "mise run lint", False),
+        ("mise run test", FAILS, "mise run test && mise run lint", True),
+        ("go test ./pay -run TestPay", FAILS, 'go test ./pay -run "TestShip|TestReturn"', False),
+        ("go test ./pay -run TestPay", FAILS, 'go test ./pay -run "TestShip|TestPay"', True),
+        ("go test ./pay -run 'TestShip|TestPay'", FAILS, "go test ./pay -run TestPay -v", True),
+        ("go test ./pay -run TestPayment", FAILS.replace("TestPay", "TestPayment"), "go test ./pay -run TestPay", True),
+        ("go test ./pay -run TestPay", FAILS, "go test ./pay", True),
+        ("go test ./pay", FAILS, "go test ./ship", False),
+        ("go test ./pay", FAILS, "go test ./...", True),
+        ("go test ./pay -run TestPay", UNBUILT, "go test ./pay -run TestShip", True),
+        (
+            "pytest tests/a.py -k refund",
+            "FAILED tests/a.py::test_refund - assert 3",
+            "pytest tests/a.py -k ship",
+            False,
+        ),
+        ("pytest tests/a.py -k refund", "FAILED tests/a.py::test_refund - assert 3", "pytest tests", True),
+    ],
+)
+def test_a_check_is_fixed_by_a_run_that_would_have_shown_the_failure(
+    runtime: Runtime, tmp_path: Path, failed: str, said: str, later: str, fixes: bool
+) -> None:
+    edit: Row = {"file_path": "/p/shop/pay/pay.go", "old_string": "return 3", "new_string": "return total + 1"}
+    calls = [
+        *call("a", "Bash", {"command": failed}, said, 1, failed=True),
+        *call("b", "Edit", edit, "fine", 4),
+        *call("c", "Bash", {"command": later}, "ok", 7),
+    ]
+    runtime.learn([lines(tmp_path / "checks.jsonl", calls)])
+    shown = runtime.sessions.show(SESSION)
+    assert bool(shown.steps[0].fixed_by) is fixes
+    assert bool(shown.unfixed) is not fixes

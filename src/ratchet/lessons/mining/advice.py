@@ -19,7 +19,7 @@ from ratchet.lessons.mining.checks import forbidden
 from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.habits import Vouched
 from ratchet.lessons.mining.said import FailingOutput, named
-from ratchet.lessons.mining.shell_remedies import SELECTS
+from ratchet.lessons.mining.selections import SELECTS
 
 _OPERATOR = re.compile(r"\|\|?|(?<![<>&\d])&(?![&>])|;|<<?<?|\d?>>?|\$\(|`")
 _REMOTE = re.compile(r"://|\bgit\+|^[\w.-]+@[\w.-]+:|\.(?:com|org|net|io|dev|example)(?:[:/]|$)", re.IGNORECASE)

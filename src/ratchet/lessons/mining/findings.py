@@ -8,39 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from ratchet.failures.diagnostics import Diagnostic
 from ratchet.failures.missing_names import name_in
-from ratchet.failures.programs import TEST_RUNNERS
-from ratchet.lessons.mining.calls import ToolCall
-from ratchet.lessons.mining.hunks import (
-    SHORTER,
-    Hunk,
-    defined,
-    features,
-    hunks_of,
-    imports,
-    points,
-    words_of,
-)
-from ratchet.lessons.mining.refused import CHECKERS
+from ratchet.lessons.mining.calls import Piece, ToolCall
+from ratchet.lessons.mining.hunks import SHORTER, Hunk, defined, features, hunks_of, imports, points, words_of
+from ratchet.lessons.mining.selections import ANYTHING, CLASSES, checks_in, shows
 
 WINDOW_CALLS = 40  # later is another matter
 TEST_FIRST_CALLS = 3  # a test that was written this shortly before it fails is to fail
 
-_CLASSES = {
-    "lint": "lint linter golangci credo biome analyze analyse audit",
-    "test": "test tests nextest exunit spec ct verify coverage",
-    "build": "build compile tsc vet check gcc cc clang make cmake javac mypy pyright typecheck assemble",
-}
-_ANYTHING = ("run", "install", "apply", "plan")
-_CLASS_OF = {
-    **dict.fromkeys(_ANYTHING, "build"),
-    **dict.fromkeys(CHECKERS, "lint"),
-    **{each: "test" for each in TEST_RUNNERS if " " not in each},
-    **{word: name for name, words in _CLASSES.items() for word in words.split()},
-}
 _CUT = re.compile(r"\|\s*(?P<by>tail|head|grep|rg|sed|awk)\b(?:\s+(?:-n\s*|-)(?P<lines>\d+))?")
 _EXCERPT_CHARS = 3_500  # of a failure's text: a longer one may have been cut when it was kept
-_SELECTS = re.compile(r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|-m)[ =]\s*\S+|::\w")
-_SPLIT = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +46,7 @@ class _OpenFinding:
 
 def classes(call: ToolCall) -> frozenset[str]:
     """List the kinds of check that a shell call runs: lint, test, build."""
-    return frozenset(check for piece in call.pieces if not piece.noise for check in _checks(piece.words[:6]))
+    return frozenset(check for piece in call.pieces if not piece.noise for check in checks_in(piece.words[:6]))
 
 
 def _shown_kinds(shown: Sequence[Diagnostic]) -> frozenset[str]:
@@ -81,19 +57,8 @@ def _shown_kinds(shown: Sequence[Diagnostic]) -> frozenset[str]:
 
 def check_of(words: Sequence[str]) -> str:
     """Name the kind of check that a command is, the narrowest one; "" for none, or where it may run anything."""
-    found = _checks([word for word in words if word not in _ANYTHING])
-    return next((check for check in _CLASSES if check in found), "")
-
-
-def _checks(words: Sequence[str]) -> set[str]:
-    """The kinds of check that words name. Of a program only its whole name counts or that of a script (`run_tests.sh`):
-    `shop_test print` is what somebody built; git's words are about files (`git check-ignore`)."""
-    if not words or words[0] == "git":
-        return set()
-    program = words[0].lower().rpartition("/")[2].partition("@")[0]
-    own = _SPLIT.split(program) if "." in program or "/" in words[0] else program.split("-")
-    own += [part for word in words[1:] if word[:1] != "-" for part in _SPLIT.split(word.lower())]
-    return {_CLASS_OF.get(part, "lint") for part in own if part in _CLASS_OF or part.endswith("lint")}
+    found = checks_in([word for word in words if word not in ANYTHING])
+    return next((check for check in CLASSES if check in found), "")
 
 
 def ended(calls: Sequence[ToolCall]) -> list[Ended]:
@@ -121,7 +86,7 @@ def ended(calls: Sequence[ToolCall]) -> list[Ended]:
             elif ident in there:
                 found += _vain(one, call, edits, at)
                 one.last, one.tries = at, one.tries + 1
-            elif _tells(call, kinds, one, compiled=compiled):
+            elif _tells(call, kinds, one.found, one.failed, compiled=compiled):
                 del waiting[ident]
                 found.append(_end(one, call, edits, at))
         found[known:] = _without_followers(found[known:])
@@ -179,24 +144,38 @@ def _wanted(found: Diagnostic, edits: Sequence[tuple[int, ToolCall]], at: int) -
     return any(call.target.endswith("/" + found.name) or call.target == found.name for call in recent)
 
 
-def _tells(call: ToolCall, kinds: frozenset[str], one: _OpenFinding, *, compiled: bool) -> bool:
+def shows_all(failed: ToolCall, call: ToolCall) -> bool:
+    """Tell whether a later run would have shown each finding of a step that failed."""
+    kinds = classes(call)
+    return all(_tells(call, kinds, found, failed, compiled=False) for found in failed.findings)
+
+
+def _tells(call: ToolCall, kinds: frozenset[str], found: Diagnostic, failed: ToolCall, *, compiled: bool) -> bool:
     """Tell whether a run that does not show a finding says by that that it is gone."""
-    key = one.found.key
+    key = found.key
     if not kinds:  # a command of which only its findings told that it checks
-        return call.head == one.failed.head
-    if key[:2] == "c:" or one.found.tool in ("tsc", "rustc", "gcc"):
+        return call.head == failed.head
+    if key[:2] == "c:" or found.tool in ("tsc", "rustc", "gcc"):
         able = bool(kinds)
     elif key[:2] in ("t:", "e:") or key[:3] == "py:":
-        able = bool(kinds & classes(one.failed))
+        able = bool(kinds & classes(failed))
     else:
-        able = "lint" in kinds or bool(kinds & classes(one.failed) - {"test"})
+        able = "lint" in kinds or bool(kinds & classes(failed) - {"test"})
     if not able or (call.failed and _cut(call)):
         return False
     if compiled and key[:2] != "c:":
         return False  # it did not get so far
-    if key[:2] == "t:" and _SELECTS.search(call.input):
-        return call.input.split("|")[0].strip() == one.failed.input.split("|")[0].strip()
-    return True
+    ran, wanted = _checking(call, key), _checking(failed, key)
+    compiles, path = key[:2] == "c:", found.path
+    return not wanted or all(
+        any(shows(failed, mine, piece, path=path, compiles=compiles) for piece in ran) for mine in wanted
+    )
+
+
+def _checking(call: ToolCall, key: str) -> list[Piece]:
+    """The commands of a call that show findings of such a key: of a test the tests, of any other one what checks."""
+    kinds = ((piece, checks_in(piece.words[:6])) for piece in call.pieces if not piece.noise)
+    return [piece for piece, checks in kinds if checks and (key[:2] != "t:" or "test" in checks)]
 
 
 def _cut(call: ToolCall) -> bool:

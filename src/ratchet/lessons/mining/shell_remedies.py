@@ -15,6 +15,7 @@ from ratchet.lessons.mining.findings import check_of
 from ratchet.lessons.mining.generalise import Binding, bindings, generalise, without_prose
 from ratchet.lessons.mining.remedy import ADVICE_CHARS, Remedy, Rule, evidence, is_code
 from ratchet.lessons.mining.said import unset_options
+from ratchet.lessons.mining.selections import selection
 from ratchet.lessons.mining.similar import moved
 
 _CODE_KINDS = frozenset(("test_failure", "code_error", "assertion", "wrong_output"))
@@ -39,9 +40,6 @@ _ASKS = re.compile(
     r"|(?:python|node|ruby)(?: -[ce]?)?|ping|go (?:vet|list|doc|env|version)|cargo (?:check|tree|clippy)|tsc|time"
     r"|brew (?:list|info)|systemctl status|bd [\w-]+|mix (?:help|dialyzer|credo|xref|compile)|ruff(?: check)?"
     r"|mypy|eslint|golangci-lint run)$"
-)
-SELECTS = re.compile(
-    r"\s(?:-run|-k|-t|--tests|--filter|--grep|-g|--testNamePattern|-Dtest|--tag|--exclude|--only)[ =]\s*\S|::\w"
 )
 _FORMATS = re.compile(r"\b(?:format|fmt|gofmt|rustfmt|prettier|black|isort)\b")
 _REWRITES = re.compile(r"(?:^|[\s:_-])(?:fix|autofix|format|fmt|write|autocorrect)(?=[\s:]|$)")
@@ -103,7 +101,7 @@ def shell_remedy(
 def _selects_others(failed: ToolCall, was: Piece, piece: Piece) -> bool:
     """Tell whether two commands are about different tests."""
     other = was.head in TEST_RUNNERS and was.operands != piece.operands
-    return _selection(was) != _selection(piece) or (other and not moved(failed, was.target, piece.target))
+    return selection(was) != selection(piece) or (other and not moved(failed, was.target, piece.target))
 
 
 def _rewritten(failed: ToolCall, was: Piece, piece: Piece, acts: Sequence[Piece]) -> Remedy | None:
@@ -140,13 +138,6 @@ def _taker(was: Piece, piece: Piece, options: Sequence[str]) -> str:
     own = before[len(was.head.split()) :]
     runs = len(own) > 1 and ("/" in own[0] or "." in own[0]) and all(each.isidentifier() for each in own[1:])
     return " ".join(before) if runs else was.head
-
-
-def _selection(piece: Piece) -> list[str]:
-    """The tests that a command picks out by its options."""
-    words = piece.raw.split()
-    pairs = [" ".join(words[at : at + 2]) for at, word in enumerate(words) if word[:1] == "-" or "::" in word]
-    return [pair for pair in pairs if SELECTS.search(" " + pair)]
 
 
 def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:

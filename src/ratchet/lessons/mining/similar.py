@@ -9,6 +9,7 @@ from ratchet.failures.programs import INTERPRETERS, TEST_RUNNERS
 from ratchet.lessons.grounding import missing_in
 from ratchet.lessons.mining.calls import Piece, ToolCall, same_path, value_text
 from ratchet.lessons.mining.causes import missing_program
+from ratchet.lessons.mining.selections import checks_in, shows
 
 _WORDS = re.compile(r"\w{2,}")
 # Two writings of one thing share this much of their words. Measured on the real histories: what was meant as the same
@@ -69,11 +70,20 @@ def _same_try(failed: ToolCall, piece: Piece) -> bool:
     if piece.head != mine.head:
         return _as_module(mine, piece)
     if mine.head in TEST_RUNNERS:
-        return covers_test(piece.target, mine.target) or moved(failed, mine.target, piece.target)
+        return _shows(failed, mine, piece) or moved(failed, mine.target, piece.target)
     if mine.head.split(" ")[0] in INTERPRETERS and not mine.target:
         return alike(mine.raw, piece.raw)
     same = mine.target == piece.target or moved(failed, mine.target, piece.target)
-    return same and _same_operands(failed, mine, piece)
+    if not (same and _same_operands(failed, mine, piece)):
+        return False
+    ran = "test" in checks_in(mine.words) and any(each.path for each in failed.findings)
+    return not ran or _shows(failed, mine, piece)
+
+
+def _shows(failed: ToolCall, mine: Piece, piece: Piece) -> bool:
+    """Tell whether a later run of tests would have shown what failed: what does not compile, whatever is picked out."""
+    said = failed.findings
+    return shows(failed, mine, piece, compiles=bool(said) and all(each.key[:2] == "c:" for each in said))
 
 
 def moved(failed: ToolCall, was: str, now: str) -> bool:
@@ -88,15 +98,6 @@ def _as_module(script: Piece, piece: Piece) -> bool:
         return False
     module = piece.words[piece.words.index("-m") + 1]
     return same_path(module.replace(".", "/") + ".py", script.target)
-
-
-def covers_test(ran: str, wanted: str) -> bool:
-    """Tell whether running `ran` (a test, file or folder; "" is all) runs `wanted` too."""
-    if not ran or ran == wanted:
-        return True
-    return bool(wanted) and (
-        wanted.startswith((ran.rstrip("/") + "/", ran + "::", ran + ":")) or same_path(ran, wanted)
-    )
 
 
 def _same_operands(failed: ToolCall, mine: Piece, piece: Piece) -> bool:
