@@ -110,7 +110,7 @@ def most(rows: Sequence[FailsBy]) -> None:
     failing = [each for each in rows if each.failures][:_MOST]
     if failing:
         out = show.console()
-        _table(out, failing, "what fails here", "runs")
+        _table(out, failing, "what fails here")
         out.print(Styled("next  ratchet patterns --by command     or by tool, file, project, model, hour\n", "dim"))
 
 
@@ -120,7 +120,7 @@ def fails(rows: Sequence[FailsBy], by: By) -> None:
     if not rows:
         out.print("No step is known yet. Next: ratchet learn")
         return
-    _files(out, rows) if by == "file" else _table(out, rows, by, "runs" if by == "command" else "steps")
+    _files(out, rows) if by == "file" else _table(out, rows, by)
 
 
 def _files(out: Console, rows: Sequence[FailsBy]) -> None:
@@ -132,14 +132,14 @@ def _files(out: Console, rows: Sequence[FailsBy]) -> None:
     show.row(out, f"{FINDINGS} `ratchet sessions search --failed --file FILE` lists the runs.")
 
 
-def _table(out: Console, rows: Sequence[FailsBy], title: str, counted: str) -> None:
+def _table(out: Console, rows: Sequence[FailsBy], title: str) -> None:
     wide = max(len(title), *(min(_NAME, len(show.visible(each.name))) for each in rows))
     out.print(
-        Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {counted:>6}  {'sessions':>8}  █ failed ░ not", "bold")
+        Styled(f"{title:<{wide}}  {'failed':>6}  {'share':>5}  {'runs':>6}  {'sessions':>8}  █ failed ░ not", "bold")
     )
     for each in rows:
         part = each.share or 0.0
         share = round(_BAR * part)
         line = Styled(f"{show.plain(each.name, _NAME).plain:<{wide}}  {each.failures:>6,}  {part:>5.0%}")
-        line.append(f"  {each.runs if counted == 'runs' else each.calls:>6,}  {each.sessions:>8,}  ")
+        line.append(f"  {each.runs:>6,}  {each.sessions:>8,}  ")
         out.print(line.append("█" * share, "red").append("░" * (_BAR - share), "dim"))

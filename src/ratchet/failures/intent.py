@@ -13,6 +13,7 @@ from ratchet.failures.redaction import text as redaction
 _LIMIT = 4000  # characters of a command that are looked at: enough for every real chain, bounded for hostile ones
 _READ = 64_000  # characters that are read to find these: a here-document may stand before the rest of a chain
 _TARGET = 500  # characters of a target
+_SCENE = 2  # noise of what only sets the scene
 _DEPTH = 3  # nested `bash -c "..."` that are opened
 
 # Operators, then words made of plain runs, escapes and quoted parts. Every alternative starts with another character
@@ -94,12 +95,16 @@ def shell_intent(command: str) -> tuple[str, str]:
 
 
 def chosen_command(command: str) -> list[str]:
-    """The words of the one command that a command line is for (see `commands`); [] when there is none."""
+    """The words of the one command that a command line is for (see `commands`); [] when there is none. What runs in a
+    `$(...)` is it only where nothing around it does more than set the scene."""
+    ran = [(words, piped, programs.NOISE.get(_program(words[0]), 0), inner) for words, piped, inner in _ran(command)]
+    around = any(noise < _SCENE and not inner for _, _, noise, inner in ran)
     best: list[str] = []
     least = 3
     piped_least = 3
-    for words, piped in commands(command):
-        noise = programs.NOISE.get(_program(words[0]), 0)
+    for words, piped, noise, inner in ran:
+        if around and inner:
+            continue
         # In a pipeline of commands that only look, the first one says what is looked at; the others trim.
         if noise < least or (noise == least and not (piped and noise and piped_least == noise)):
             best, least = words, noise
@@ -107,13 +112,18 @@ def chosen_command(command: str) -> list[str]:
     return best
 
 
-def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
+def commands(command: str) -> list[tuple[list[str], bool]]:
     """The simple commands of a command line, in order: (words, fed by a pipe). Wrappers, assignments, redirections and
     here-documents are taken off; quotes are removed; `bash -c "..."` is opened. What `$(...)` runs stands behind the
     command that it is a word of."""
+    return [(words, piped) for words, piped, _ in _ran(command)]
+
+
+def _ran(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool, bool]]:
+    """The simple commands of a command line: (words, fed by a pipe, in a `$(...)`)."""
     text = _without_heredocs(command) if "<<" in command else command
     text = _without_comments(text[:_LIMIT])
-    found: list[tuple[list[str], bool]] = []
+    found: list[tuple[list[str], bool, bool]] = []
     words: list[str] = []
     outer: list[tuple[list[str], bool, int]] = []  # commands that wait for the end of a `$(` in them
     piped = skip = sums = False
@@ -125,11 +135,11 @@ def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
         elif part == "(" and outer and not words and match.start() == end:
             sums = True
         elif part == ")" and outer:
-            _close(words, piped, found, depth, place)
+            _close(words, piped, found, depth, place, inner=True)
             words, piped, place = outer.pop()
             end, skip = match.end(), False
         elif part in _SPLITS:
-            _close(words, piped, found, depth, place)
+            _close(words, piped, found, depth, place, inner=bool(outer))
             words, place = [], len(found)
             piped = part in _PIPES
             skip = False
@@ -148,8 +158,8 @@ def commands(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool]]:
             if opened:
                 outer.append((words, piped, place))
                 words, piped, place, end = [_unquoted(part)] if part else [], False, len(found), match.end()
-    for last, fed, at in reversed([*outer, (words, piped, place)]):
-        _close(last, fed, found, depth, at)
+    for level, (last, fed, at) in reversed([*enumerate([*outer, (words, piped, place)])]):
+        _close(last, fed, found, depth, at, inner=level > 0)
     return found
 
 
@@ -181,7 +191,9 @@ def _with_parentheses(text: str) -> str:
     return _BACKQUOTED.sub(lambda found: f"$({found[1]})" if found[1] else found[0], text) if "`" in text else text
 
 
-def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], depth: int, place: int) -> None:
+def _close(
+    words: list[str], piped: bool, found: list[tuple[list[str], bool, bool]], depth: int, place: int, *, inner: bool
+) -> None:
     """Add one simple command to `found` at its place, unwrapped; the head of a loop is none."""
     bare = _unwrapped(words)
     if not bare or bare[0] in programs.LOOPS:
@@ -192,9 +204,9 @@ def _close(words: list[str], piped: bool, found: list[tuple[list[str], bool]], d
             if option[:1] != "-":
                 break
             if option[1:2] != "-" and option[-1] == "c":
-                found[place:place] = commands(bare[at + 1], depth - 1)
+                found[place:place] = [(ran, fed, inner or within) for ran, fed, within in _ran(bare[at + 1], depth - 1)]
                 return
-    found.insert(place, (bare, piped))
+    found.insert(place, (bare, piped, inner))
 
 
 def _unwrapped(words: list[str]) -> list[str]:

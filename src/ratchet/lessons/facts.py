@@ -23,6 +23,7 @@ _REFUSED_SHARE = 0.25
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*", re.ASCII)
 _USUAL_SHARE, _USUAL_OPTIONS = 0.6, 2  # of a command's runs that have an option of its usual form
 _LISTED = 12  # of a kind
+_BY = ("tool", "head")
 _SUMS = ("steps", "failures", "excused", "refused", "tokens", "duration_s", "distinct:session", "max:max_at")
 
 
@@ -144,8 +145,7 @@ def projects(store: Store) -> list[str]:
 def facts_of(store: Store, project: str) -> ProjectFacts:
     """Sum up the facts of one project, by its name (`exposure.project_name`)."""
     where: Where = {"project": project, "finding": ""}
-    stepped: Where = {**where, "steps": (">", 0)}
-    ran = [_ran_of(row) for row in store.sum_by("facts", ("tool", "head"), _SUMS, stepped) if row["tool"]]
+    ran = _ran(store, where)
     ran.sort(key=lambda each: (each.sessions < AGAIN_SESSIONS, -each.failures, -each.calls, each.name))
     whole = store.sum_by("facts", (), ("steps", "failures"), where)[0]
     some = store.sum_by("facts", (), ("distinct:session",), {**where, "session": ("!=", "")})[0]
@@ -167,6 +167,21 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
         left=tuple(_left(found)[:_LISTED]),
         checked=tuple(replace(each, by=tuple(forms[by] for by in each.by)) for each in checked[:_LISTED]),
     )
+
+
+def _ran(store: Store, where: Where) -> list[CallCounts]:
+    """The counts of each command, with the failures of steps that were for another one."""
+    beside = store.sum_by("facts", _BY, ("failures",), {**where, "steps": 0, "failures": (">", 0)})
+    failed = {(text_in(row, "tool"), text_in(row, "head")): whole_in(row, "failures") for row in beside}
+    rows = store.sum_by("facts", _BY, _SUMS, {**where, "steps": (">", 0)})
+    found = [_ran_of(row) for row in rows if row["tool"]]
+    return [_with(each, failed.get((each.tool, each.head), 0)) for each in found]
+
+
+def _with(counted: CallCounts, failures: int) -> CallCounts:
+    """Counts with failures more, of runs that none of its steps was for."""
+    failures += counted.failures
+    return replace(counted, failures=failures, calls=max(counted.calls, counted.excused + failures))
 
 
 def _ran_of(row: Row) -> CallCounts:

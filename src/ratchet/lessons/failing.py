@@ -252,7 +252,7 @@ class FailsBy:
     @property
     def runs(self) -> int:
         """Calls that somebody let happen (`facts.CallCounts.runs`)."""
-        return self.calls - self.excused
+        return max(self.calls - self.excused, 0 if self.of_file else self.failures)
 
     @property
     def share(self) -> float | None:

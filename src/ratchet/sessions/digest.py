@@ -206,7 +206,7 @@ def summary(found: Digest) -> list[str]:
 def fail_line(each: FailsBy) -> str:
     """A row of what fails, in words."""
     counted = f"{each.failures:,} failed, {each.sessions:,} sessions"
-    return f"{code(each.name)} {100 * (each.share or 0):.0f} % of {each.calls - each.excused:,} runs ({counted})"
+    return f"{code(each.name)} {100 * (each.share or 0):.0f} % of {each.runs:,} runs ({counted})"
 
 
 def code(text: str) -> str:

@@ -77,13 +77,13 @@ def forget_sums(store: Store, session: str) -> None:
 
 def fact_days(rows: Iterable[Row], by: str = "") -> list[Row]:
     """Sum up the facts of one session by day and each thing, or one; those of session "" count in none. Calls are
-    steps: a chain of commands is one, and counts for its main command alone."""
+    steps: a chain of commands is one, and counts for its main command alone, its failure for the one that failed."""
     found: dict[tuple[str, int, str, str], Row] = {}
     last: dict[tuple[str, str, str], int] = {}
     for row in rows:
         day, project = whole_in(row, "hour") // HOURS, text_in(row, "project")
         steps = {**row, "calls": row.get("steps")}
-        if not row.get("finding") and not steps["calls"]:
+        if not row.get("finding") and not (steps["calls"] or steps["failures"]):
             continue
         for thing, name_of in (_FOUND if row.get("finding") else _NAMES).items():
             if (by and by != thing) or not (name := name_of(row)):

@@ -49,6 +49,12 @@ COMMANDS = {
     "cat > f.py <<EOF\nrm -rf x; git push\nEOF\npython f.py": ("python", "f.py"),
     'git add -A && git commit -m "$(cat <<\'EOF\'\nfix: "a" && b; make c\n\nEOF\n)"': ("git commit", ""),
     "": ("", ""),
+    "CACHE=$(go env GOMODCACHE) && grep x $CACHE/a.go": ("grep", ""),
+    "cat $(go env GOMODCACHE)/shop/shop.go | head": ("cat", ""),
+    "bash -c 'CACHE=$(go env GOMODCACHE) && grep x $CACHE/a.go'": ("grep", ""),
+    "for at in $(git ls-files); do cat $at; done": ("cat", ""),
+    "STATUS=$(curl -s localhost)": ("curl", ""),
+    "echo $(go test ./pkg)": ("go test", "./pkg"),
     "   ": ("", ""),
 }
 

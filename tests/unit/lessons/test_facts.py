@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
+from ratchet.cli import show_patterns
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import delivery, exposure, facts, failing
@@ -315,3 +316,49 @@ def test_what_nobody_touches_is_named_by_its_words_and_code_that_was_typed_is_no
 )
 def test_a_check_is_one_by_its_program_or_task_not_by_a_part_of_a_name(command: str, check: str) -> None:
     assert check_of(command.split()) == check
+
+
+UNUSED = '# shop\nmain.go:5:2: "fmt" imported and not used'
+ILLEGAL = "cat: illegal option -- A\nusage: cat [-belnstuv] [file ...]"
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "failing_heads"),
+    [
+        ("go build ./... && shop enable", UNUSED, {"go build": 1}),
+        ("go build ./... && shop enable", "Error: not a git repository", {"shop enable": 1}),
+        ("shop enable 2>&1 | cat -A", ILLEGAL, {"cat": 1}),
+        ("cat a.json | jq -c .x", "jq: error: syntax error, unexpected INVALID_CHARACTER", {"jq": 1}),
+        ("cat a.json | jq -c .x", "cat: a.json: No such file or directory", {"cat": 1}),
+        ("cd x && git diff --stat", "(eval):1: permission denied: ", {}),
+        ("A=$(go env A) && grep x $A/y", "(eval):1: parse error near `('", {}),
+        ("make lint && frob it", "bash: line 1: frob: command not found", {"frob it": 1}),
+        ("cd nowhere && make lint", "(eval):cd:1: no such file or directory: nowhere", {"cd": 1}),
+        ("cd x && make lint", "sh: 1: Syntax error: Unterminated quoted string", {}),
+        ("make lint && git commit -m x", OLD, {"git commit": 1}),
+    ],
+)
+def test_a_failed_chain_is_the_failure_of_the_part_that_its_output_names(
+    store: Store, command: str, said: str, failing_heads: dict[str, int]
+) -> None:
+    heads = {head: shell(head) for head in failing_heads}  # runs of their own
+    ingest(store, session([shell(command), shell(command, said), *heads.values()], "s"))
+    mine_session(store, "s")
+    found = facts.facts_of(store, SHOP)
+    assert {each.head: each.failures for each in found.ran if each.failures} == failing_heads
+    assert {each.name: each.failures for each in failing.fails_by(store, "command") if each.failures} == failing_heads
+    assert (found.calls, found.failures) == (2 + len(heads), 1)
+    assert sum(each.calls for each in found.ran) == found.calls  # who did not fail itself ran
+    assert [(each.name, each.runs, each.failures) for each in failing.fails_by(store, "tool")] == [
+        ("Bash", found.calls, 1)
+    ]
+
+
+def test_every_table_counts_what_somebody_let_happen(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    ingest(store, session([shell("make test", "boom"), *[refused("Bash"), refused("Bash")], shell("make test")], "s"))
+    mine_session(store, "s")
+    for by in ("tool", "project", "hour"):
+        show_patterns.fails(failing.fails_by(store, by), by)
+        shown = capsys.readouterr().out.split("\n")
+        assert shown[0].split()[1:5] == ["failed", "share", "runs", "sessions"]
+        assert shown[1].split()[1:4] == ["1", "50%", "2"]

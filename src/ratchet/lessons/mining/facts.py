@@ -12,6 +12,7 @@ from math import inf
 from typing import TypeAlias
 
 from ratchet.failures.waiting import CallSpan, own_s, own_times
+from ratchet.lessons.mining.blame import blamed
 from ratchet.lessons.mining.calls import EXCUSED, ToolCall
 from ratchet.lessons.mining.circumstances import circumstances
 from ratchet.lessons.mining.spending import is_loop
@@ -73,7 +74,8 @@ def facts(calls: Sequence[ToolCall], root: str, *, turns: Iterable[Row] = (), ap
     stand for themselves (`apart`), whose times are not compared. `turns` are the outcomes that called no tool.
 
     Of a chain that worked each command counts; of one that did not only what it was for, since nobody knows how far it
-    came. What a call cost is charged to what it was for.
+    came. What a call cost is charged to what it was for, its failure to the command that its output blames (none where
+    the shell failed itself).
     """
     spans = [CallSpan(call.id, call.tool, call.head, call.at, call.duration_s) for call in calls]
     took = {span.id: own_s(*span[1:3], span.duration_s) for span in spans} if apart else own_times(spans)
@@ -85,13 +87,16 @@ def facts(calls: Sequence[ToolCall], root: str, *, turns: Iterable[Row] = (), ap
         if call.tool == _UNNAMED:
             _count_turn(held, call.model or usual, call.at, failed=call.failed, excused=call.excused)
             continue
+        to_blame = blamed(call)
         for head, file, charged in _did(call, root):
             named = " ".join(around) if charged else ""
             fact = _at(held, call, call.model or usual, head, file, around=named)
-            _count(fact, call, charged=charged, took=took[call.id])
+            _count(fact, call, charged=charged, took=took[call.id], failed=call.failed and call.head == to_blame)
+        if to_blame != call.head:
+            _count(_at(held, call, call.model or usual, to_blame, ""), call, charged=False, failed=True)
     for call, head, file, key, edited in _findings(calls, root):
         fact = _at(held, call, call.model or usual, head, file, key)
-        _count(fact, call, charged=False)
+        _count(fact, call, charged=False, failed=call.failed)
         fact.edited = max(fact.edited, int(edited))
     for row in turns:
         excused = not row.get("ok") and text_in(row.get("failure"), "kind") in EXCUSED
@@ -153,10 +158,10 @@ def _count_turn(held: dict[_Key, Fact], model: str, at: float, *, failed: bool, 
     fact.min_at, fact.max_at = min(fact.min_at, at), max(fact.max_at, at)
 
 
-def _count(fact: Fact, call: ToolCall, *, charged: bool, took: float = 0.0) -> None:
+def _count(fact: Fact, call: ToolCall, *, charged: bool, failed: bool, took: float = 0.0) -> None:
     fact.calls += 1
     fact.steps += charged
-    fact.failures += call.failed
+    fact.failures += failed
     fact.excused += call.excused
     fact.refused += call.kind == "user_denied"
     if charged:
@@ -178,4 +183,4 @@ def _findings(calls: Sequence[ToolCall], root: str) -> Iterable[tuple[ToolCall, 
             continue
         for key, path in sorted({(each.key, each.path) for each in call.findings}):
             file = file_of(path, root)
-            yield call, call.head, file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at
+            yield call, blamed(call), file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at

@@ -212,7 +212,7 @@ def fails(request: Request, held: Shared, by: By = "command", project: str = "")
         "name": lambda each: each.name.lower(),
         "failures": lambda each: each.failures,
         "share": lambda each: each.share or 0.0,
-        "calls": lambda each: each.calls,
+        "calls": lambda each: each.runs,
         "sessions": lambda each: each.sessions,
         "time": lambda each: each.duration_s,
         "tokens": lambda each: each.tokens,
