@@ -300,7 +300,7 @@ def recalled(found: Recalled) -> None:
         _found(out, each)
     if not found.lessons:
         said = _SILENT.get(found.silent, _SILENT["unlike"])
-        row(out, f"{said} ({number(found.searched, 'lesson')} searched)." if found.searched else said)
+        row(out, f"{said} ({found.counted})." if found.searched else said)
         if found.looked_for:
             sought = found.looked_for.split("\n")
             more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""

@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from ratchet.failures.intent import is_shell
 from ratchet.failures.searching import words_in
 from ratchet.failures.tool_call import step_row
 from ratchet.lessons.ahead import trigger
-from ratchet.lessons.ahead.making import triggers
+from ratchet.lessons.ahead.making import never_worked, triggers
 from ratchet.lessons.ahead.sighted import is_mined, sightings, tells_what_ran
 from ratchet.lessons.fact_lines import fails_of
 from ratchet.lessons.facts import ProjectFacts, facts_of, for_agents
@@ -35,7 +36,7 @@ from ratchet.lessons.rows import for_agents as for_agents_of
 from ratchet.lessons.rows import lesson_of
 from ratchet.lessons.standing import LessonStanding, place
 from ratchet.ports import Store
-from ratchet.records import Json, Row, text_in
+from ratchet.records import Json, Row, number_in, text_in, whole_in
 
 Asked: TypeAlias = Literal["command", "file", "diff", "plan"]
 
@@ -60,11 +61,13 @@ _DIFF_ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLesson:
-    """A lesson about a step that has not run yet: a proven one, or what is known of a failure that comes `when`."""
+    """A lesson about a step that has not run yet: a proven one, or what is known of a failure that comes `when`;
+    `counted` where the number rests on it."""
 
     id: str
     text: str
     when: str = ""
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +147,7 @@ class _Room:
         self._store, self._project, self._folder, self._here = store, project, folder, here
         self._odds: Odds = odds_of(store, project)
         self._facts: ProjectFacts = for_agents(facts_of(store, project))
-        self._triggers = triggers(store, project)
+        self._triggers, self._never = triggers(store, project), never_worked(store, project)
         active = store.find("lessons", {"project": project, "state": "active"}).rows
         seen = sightings(store, active)
         self._active = [row for row in active if tells_what_ran(row, seen)]
@@ -237,16 +240,37 @@ class _Room:
         given: Json = call.input if call.shell else {**call.fields}
         met = trigger.met(self._triggers, call.tool, given, surroundings)
         proven = [StepLesson(id=each.lesson, text=each.text) for each in met]
+        basis = _basis(chance, call.head, is_new=self._is_new(call)) if chance else self.no_basis
+        probability = chance.probability if chance else None
+        never = self._never_worked(trigger.met(self._never, call.tool, given, surroundings)) if chance else None
+        if chance and never is not None:
+            lesson, runs, since = never
+            proven = [lesson, *(each for each in proven if each.id != lesson.id)]
+            probability = max(chance.probability, (runs + 1) / (runs + 2))  # Laplace's rule of succession
+            why.insert(0, basis)
+            basis = f"failed each time so far ({runs} of {runs}), since {since}"
         return PredictedStep(
             step=(call.input if call.shell else f"{call.head} {call.target}")[:_SHOWN_CHARS],
             name=call.head,
-            probability=chance.probability if chance else None,
-            basis=_basis(chance, call.head, is_new=self._is_new(call)) if chance else self.no_basis,
+            probability=probability,
+            basis=basis,
             runs=chance.runs if chance else 0,
             failures=chance.failures if chance else 0,
             why=tuple(why),
             lessons=(*proven, *self._of_failures(call, {each.id for each in proven})),
         )
+
+    def _never_worked(self, met: Iterable[trigger.Trigger]) -> tuple[StepLesson, int, str] | None:
+        """What is known of this very step, that an option or a tool never worked: with its runs, and since when."""
+        for each in met:
+            rows = self._store.find("habits", {"project": self._project, "head": each.head or each.tool}).rows
+            options = ({word.partition("=")[0] for word in text_in(row, "form").split()} for row in rows)
+            rows = [row for row, had in zip(rows, options, strict=True) if each.kind != "flag" or each.word in had]
+            failed = sum(whole_in(row, "failed") for row in rows)
+            if failed and not any(whole_in(row, "ok") for row in rows):
+                since = datetime.fromtimestamp(min(number_in(row, "at") for row in rows), UTC).date().isoformat()
+                return StepLesson(id=each.lesson, text=each.text, counted=True), failed, since
+        return None
 
     def _is_new(self, call: ToolCall) -> bool:
         """Tell whether a command line, word for word, is none of the newest steps here that have its first words."""
@@ -367,8 +391,9 @@ def told_in_words(found: Prediction) -> str:
 def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     likely = "" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail "
     yield f"{step.step.strip()}: {likely}({step.basis})" if likely else f"{step.step.strip()}: {step.basis}"
+    yield from (f"  known of this very step: {each.text} ({each.id})" for each in step.lessons if each.counted)
     yield from (f"  {line}" for line in why)
     own = "known of this very step, and not in the number" if likely else "known of this very step"
-    for each in step.lessons:
+    for each in (each for each in step.lessons if not each.counted):
         said = f"known: where {each.when}" if each.when else own
         yield from f"  {said}: {each.text} ({each.id})".split("\n")

@@ -89,10 +89,11 @@ class Recalled:
     text has no words; "itself" where the text says what the lessons about it say, which then come first in `possibly`;
     "others" where strangers wrote what is sure, and nothing of it may be shown until a person approves it.
     `looked_for` is what the text was known by.
-    `searched` counts the lessons of the store in the states asked for."""
+    `searched` counts the lessons of the store in the states asked for, `known` all that there are."""
 
     lessons: tuple[RecalledLesson, ...]
     searched: int
+    known: int = 0
     possibly: tuple[RecalledLesson, ...] = ()
     looked_for: str = ""
     silent: Silent = ""
@@ -101,6 +102,13 @@ class Recalled:
     @property
     def abstained(self) -> bool:
         return not self.lessons
+
+    @property
+    def counted(self) -> str:
+        """Say how many lessons were searched, and of how many where some are set aside."""
+        if self.known > self.searched:
+            return f"{self.searched:,} of {self.known:,} lessons searched: the others are quarantined or retired"
+        return f"{self.searched:,} lesson{'' if self.searched == 1 else 's'} searched"
 
 
 def recall(
@@ -145,7 +153,7 @@ def recalled(
     store: Store, asked: Sought, where: Where, *, limit: int, project: str | None, listing: bool = True
 ) -> Recalled:
     """`recall` among the lessons that meet `where`."""
-    said, searched = asked.whole, _count(store, where)
+    said, (searched, known) = asked.whole, _counts(store, where)
     sure: dict[str, RecalledLesson] = {}
     possibly: dict[str, RecalledLesson] = {}
     silent: Silent = "empty" if not asked.template else "nothing" if not searched else ""
@@ -157,13 +165,14 @@ def recalled(
         silent = "" if sure else "unproven" if chance else cast(Silent, found.silent)
         if listing:
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
-            known = {} if sure else _said_itself(store, asked, where, project, said)
-            silent, possibly = "itself" if known else silent, known | chance | possibly
+            itself = {} if sure else _said_itself(store, asked, where, project, said)
+            silent, possibly = "itself" if itself else silent, itself | chance | possibly
     told = {each.text for each in sure.values()}
     return Recalled(
         lessons=_placed(store, [*sure.values()][:limit], said),
         possibly=_placed(store, [each for each in possibly.values() if each.text not in told][:limit], said),
         searched=searched,
+        known=known,
         looked_for=asked.template,
         silent=silent,
     )
@@ -239,14 +248,15 @@ def _ends(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else f"{text[:half]}\n{text[-half:]}"
 
 
-def _count(store: Store, where: Where) -> int:
-    """Count the lessons that are searched. Those in the states asked for are nearly all that there are: the few others
-    are counted, and taken from the number of all, which the index knows."""
+def _counts(store: Store, where: Where) -> tuple[int, int]:
+    """Count the lessons that are searched, and all. Those in the states asked for are nearly all that there are: the
+    few others are counted, and taken from the number of all, which the index knows."""
     asked = where.get("state")
     if len(where) > 1 or not isinstance(asked, tuple):
-        return _counted(store, where)
+        return _counted(store, where), 0
     others: list[Json] = [state for state in STATES if state not in cast("list[Json]", asked[1])]
-    return store.spread("lessons", [""]).get("", 0) - _counted(store, {"state": ("in", others)})
+    known = store.spread("lessons", [""]).get("", 0)
+    return known - _counted(store, {"state": ("in", others)}), known
 
 
 def _counted(store: Store, where: Where) -> int:

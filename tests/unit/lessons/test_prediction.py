@@ -243,8 +243,28 @@ def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBoo
         assert known(other) == [], other
     (flag,) = known("golangci-lint run --fix --out-format tab")
     assert "has no `--out-format`" in flag
-    said = told_in_words(book.predict(command="golangci-lint run --fix --out-format tab", project=str(shop)))
-    assert f"known of this very step, and not in the number: {flag}" in said
+    found = book.predict(command="golangci-lint run --fix --out-format tab", project=str(shop))
+    assert told_in_words(found).splitlines()[:2] == [
+        f"{found.steps[0].step}: 75 % likely to fail (failed each time so far (2 of 2), since 2026-09-21)",
+        f"  known of this very step: {flag} ({found.steps[0].lessons[0].id})",
+    ]
+    assert found.steps[0].why[0].startswith("2 of 4 runs of `golangci-lint run` here failed")
+
+
+@pytest.mark.parametrize(("worked_since", "counted"), [(False, True), (True, False)])
+def test_an_option_that_never_worked_leads_after_one_session(
+    book: LessonBook, store: Store, shop: Path, worked_since: bool, counted: bool
+) -> None:
+    wrong = shell("mise run lint --fix-all ./cmd", "error: unknown flag: --fix-all")
+    for n, steps in enumerate([[wrong, shell("mise run lint")], [shell("mise run lint --fix-all ./x")] * worked_since]):
+        ingest(store, session(steps, f"f{n}", project=str(shop), start=1_790_000_000.0 + DAY * n))
+        mine_session(store, f"f{n}")
+    likely, basis = only(book.predict(command="mise run lint --fix-all", project=str(shop)))
+    assert basis.startswith("failed each time so far (1 of 1), since 2026-09-21") is counted
+    assert (likely > 0.6) is counted
+    plain, basis = only(book.predict(command="mise run lint", project=str(shop)))
+    assert plain < 0.5
+    assert basis.startswith("5 of")
 
 
 def test_a_line_that_never_ran_is_told_from_its_command(book: LessonBook, shop: Path) -> None:

@@ -440,3 +440,12 @@ def test_no_crowd_of_candidates_hides_what_is_active(store: Store) -> None:
     assert ([each.id for each in found.lessons], found.silent) == (["upstream"], "")
     assert len(found.possibly) == 5
     assert recall(store, UPSTREAM, states=("candidate",)).silent == "ambiguous", "they hide each other"
+
+
+def test_lessons_that_are_set_aside_are_counted_with_those_that_were_searched(store: Store) -> None:
+    remember(store, "push", UPSTREAM)
+    assert recall(store, "zzz qqq").counted == "1 lesson searched"
+    remember(store, "pull", "fatal: couldn't find remote ref", state="quarantined")
+    found = recall(store, "zzz qqq")
+    assert (found.searched, found.known) == (1, 2)
+    assert found.counted == "1 of 2 lessons searched: the others are quarantined or retired"

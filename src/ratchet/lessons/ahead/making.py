@@ -36,7 +36,18 @@ _IMPORT = "import "
 def triggers(store: Store, project: str) -> list[Trigger]:
     """The triggers of a project, by its name, in the order in which they are tried. Raises StoreError."""
     rows = store.find("lessons", {"project": project, "state": "active"}).rows
-    told = [row for row in rows if _stands(row) and (row.get("rule") == "edit" or is_proven(row))]
+    return _made(store, project, [row for row in rows if row.get("rule") == "edit" or is_proven(row)])
+
+
+def never_worked(store: Store, project: str) -> list[Trigger]:
+    """The triggers of what a project's lessons say never works, an option or a tool, of one session too: for who asks
+    about a step. Raises StoreError."""
+    rows = store.find("lessons", {"project": project, "state": "active"}).rows
+    return _made(store, project, [row for row in rows if row.get("rule") in ("flag", "never")])
+
+
+def _made(store: Store, project: str, rows: Iterable[Row]) -> list[Trigger]:
+    told = [row for row in rows if _stands(row)]
     shown = _shown(store, project) if any(row.get("rule") == "edit" for row in told) else {}
     seen = sightings(store, told)
     found = [each for row in told for each in _of(row, shown) if names_what_ran(row, each.text, seen)]

@@ -104,7 +104,7 @@ def targets(piece: Piece) -> list[str]:
 
 
 def _task(piece: Piece) -> frozenset[str]:
-    """What a task's name says beyond what it checks: `integration` of `mise run test:integration`."""
+    """List what a task's name says beyond what it checks: `integration` of `mise run test:integration`."""
     parts = [_PARTS.split(word.lower()) for word in piece.head.split(" ")[1:]]
     return frozenset(part for each in parts if len(each) > 1 for part in each if part and not checks_in([part]))
 

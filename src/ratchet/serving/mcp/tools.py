@@ -72,7 +72,7 @@ class Tools:
         if found.abstained:
             why = _WHY.get(found.silent, "nothing known is surely it")
             listed = f"; {len(more)} that may be about it are listed under `possibly`" if more else ""
-            return answer(f"No answer: {why} ({found.searched} lessons searched){listed}.", shape)
+            return answer(f"No answer: {why} ({found.counted}){listed}.", shape)
         return answer(lessons_fenced([_with_place(each) for each in seen]), shape)
 
     @told

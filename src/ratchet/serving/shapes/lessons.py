@@ -166,6 +166,7 @@ class RecalledShape(Shape):
     )
     looked_for: str = said("What the text was known by, masked.", foreign="words")
     searched: int = said("Lessons searched.")
+    known: int = said("Lessons that there are: those that were not searched are quarantined or retired.")
     elapsed_ms: float = said("Milliseconds that the search took.", digits=2)
 
 
