@@ -261,7 +261,7 @@ class _Room:
         )
 
     def _never_worked(self, met: Iterable[trigger.Trigger]) -> tuple[StepLesson, int, str] | None:
-        """What is known of this very step, that an option or a tool never worked: with its runs, and since when."""
+        """Find an option or a tool of this very step that never worked, with its runs, and since when."""
         for each in met:
             rows = self._store.find("habits", {"project": self._project, "head": each.head or each.tool}).rows
             options = ({word.partition("=")[0] for word in text_in(row, "form").split()} for row in rows)
