@@ -43,7 +43,7 @@ def _read_anew(connection: sqlite3.Connection) -> None:
 
 def _count_facts(connection: sqlite3.Connection) -> None:
     """Version 8: the facts of sessions are counted from what is there when they are mined again; version 25: how their
-    failures ended, too."""
+    failures ended, too; version 28: a chain's failure is that of the part which its output names."""
     connection.execute("UPDATE sessions SET pending = 1")
 
 
@@ -144,6 +144,7 @@ PLAN: Mapping[int, Step] = {
     25: _count_facts,
     26: _read_anew,
     27: _sum_up,
+    28: _count_facts,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""
 

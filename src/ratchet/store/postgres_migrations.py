@@ -32,7 +32,8 @@ def _read_anew(connection: Connection) -> None:
 
 
 def _count_facts(connection: Connection) -> None:
-    """Version 8: count the facts of sessions when they are mined again; version 25: how failures ended, too."""
+    """Version 8: count the facts of sessions when they are mined again; version 25: how failures ended, too;
+    version 28: a chain's failure is that of the part which its output names."""
     connection.execute("UPDATE sessions SET pending = 1")
 
 
@@ -126,5 +127,6 @@ PLAN: Mapping[int, Step] = {
     25: _count_facts,
     26: _read_anew,
     27: _sum_up,
+    28: _count_facts,
 }
 """Version -> what to do with the rows of the version before, once the declared layout stands."""

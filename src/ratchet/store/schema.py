@@ -12,7 +12,7 @@ from ratchet.store.declaring import Column, Index, Table, boolean, copy, counter
 from ratchet.store.derived import template_terms_of, terms_of, words_of
 from ratchet.store.sum_tables import ENDINGS, SUM_TABLES
 
-VERSION = 27
+VERSION = 28
 """Version of the declarations below, kept in the database."""
 
 _SPAN = (Column(name="min_at", type="real", role="min"), Column(name="max_at", type="real", role="max"))

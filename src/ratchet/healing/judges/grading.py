@@ -28,6 +28,13 @@ _MOST_MOUNTS = 400
 _PYTHON_CHARS = 300
 
 
+def python_of(run: SuiteRun, view: View) -> str:
+    """The interpreter for a run: the one that it names, where that is another than the project's and can be trusted."""
+    writable = (view.folder, *filter(None, (view.known_as,)))
+    is_named = run.python.startswith("/") and judge_program(run.python, writable) is not None
+    return run.python if is_named else "python"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grader:
     """Grades the tests of one task in one sandbox."""
@@ -64,7 +71,7 @@ class Grader:
             "quarantined": list(self.task.quarantined),
         }
         command = Command(
-            argv=(self._python(view), "-B", str(INSIDE / "grade.py")),
+            argv=(python_of(run, view), "-B", str(INSIDE / "grade.py")),
             view=_guarded(view, trusted) if self.sandbox.overlays else view,
             limits=self.limits,
             readable=(INSIDE,),
@@ -73,12 +80,6 @@ class Grader:
         )
         ran = self.sandbox.run(command, cancelled=self.cancelled)
         return ran, _read(ran, token)
-
-    def _python(self, view: View) -> str:
-        """The interpreter that the check names, where it is another than the project's and can be trusted."""
-        named = self.run.python
-        writable = (view.folder, *filter(None, (view.known_as,)))
-        return named if named.startswith("/") and judge_program(named, writable) is not None else "python"
 
     def both(self, view: View) -> Graded | None:
         """Grade files in both ways."""

@@ -13,7 +13,7 @@ from ratchet.arguments import finite
 from ratchet.failures.failed_tests import name_of
 from ratchet.healing.episode import Memo, Verdict
 from ratchet.healing.job import Solved, SolveJob, SolverOptions
-from ratchet.healing.judges.grading import INSIDE
+from ratchet.healing.judges.grading import INSIDE, python_of
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.faults import cause_of, rival_of
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
@@ -272,7 +272,7 @@ def search(
     }  # fmt: skip
     wall_s, cpu_s = asked.seconds + _GRACE_S / 2, 2 * asked.seconds + 60
     command = Command(
-        argv=("python", "-c", _START.format(repr(str(_PACKAGE)))),
+        argv=(python_of(run, view), "-c", _START.format(repr(str(_PACKAGE)))),
         view=view,
         limits=replace(limits or Limits(), wall_s=wall_s, cpu_s=cpu_s, idle_s=None, output_kb=_TOLD_KB),
         readable=(_PACKAGE, _PLACING.parent),
@@ -329,12 +329,8 @@ def _classes(memo: Memo) -> list[Json]:
         found.append({**{name: str(mark.get(name, "")) for name in ("family", "shape", "site")}, **_UNTOLD})
     last = found[-1] if found else None
     if isinstance(last, dict):
-        last.update({name: _share(memo.note.get(name)) for name in _UNTOLD})
+        last.update({name: finite(memo.note.get(name)) or 0.0 for name in _UNTOLD})
     return found
-
-
-def _share(value: Json) -> float:
-    return finite(value) or 0.0
 
 
 def _read(ran: Ran) -> SearchResult:
@@ -360,8 +356,8 @@ def _read(ran: Ran) -> SearchResult:
         near=tuple(each for each in _list(said.get("near")) if isinstance(each, dict)),
         loaded_anew=_count(said.get("loaded_anew")),
         spent=tuple(map(str, _list(said.get("spent")))),
-        trying_s=_share(said.get("trying_s")),
-        cpu_s=_share(said.get("cpu_s")),
+        trying_s=finite(said.get("trying_s")) or 0.0,
+        cpu_s=finite(said.get("cpu_s")) or 0.0,
     )
 
 

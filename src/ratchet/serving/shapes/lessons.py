@@ -1,4 +1,4 @@
-"""Shapes of lessons: learnt, recalled, shared and measured."""
+"""Shapes of lessons: learnt, recalled, shared and measured; long, since they refer to one another."""
 
 from __future__ import annotations
 
