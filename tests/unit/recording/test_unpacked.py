@@ -119,7 +119,7 @@ def test_thousands_of_packed_nothings_are_read_once_each(monkeypatch: pytest.Mon
 def test_without_a_reader_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("compression", "compression.zstd", "zstandard"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(UsageError, match=r"extra `zstd`.*ratchet-ai\[zstd\].*gzip"):
+    with pytest.raises(UsageError, match=r"extra `zstd`.*\[zstd\].*gzip"):
         unpacked(b"x", "zstd", 100)
 
 

@@ -161,6 +161,7 @@ _HIDES = ("[redacted:", "ENC[", "ENC(", "***", "•••", ".*", "[^")
 _MASK = frozenset("*x.•…-_#X?")
 _FILLED_IN = ("${", "$(", "%{", "{{", "#{")  # by the program that reads it
 _ALIKE, _ALIKE_IN_A_ROW = 0.6, 0.4  # of its pairs are twice one character
+_MORE_THAN_A_PREFIX = r"[A-Za-z0-9]{9}"
 _BEGUN = r"(?:(?:[A-Za-z0-9]{1,8}[-_:])*|[A-Z]{2,}\w{0,4}|eyJ\w{0,40})(?:\.{3}|…|<[\w .-]+>)$"  # a prefix, and so on
 _SAYS_SO = ("your", "example", "placeholder", "changeme", "change-me", "change_me", "replace")
 
@@ -187,4 +188,5 @@ def _is_one_character(value: str) -> bool:
     value = value[:_JUDGED]
     alike = sum([one == other and one not in "123456789" for one, other in zip(value, value[1:], strict=False)])
     share = _ALIKE if compiled(r"([^1-9])\1{7}").search(value) is None else _ALIKE_IN_A_ROW
-    return len(value) > 4 and alike >= share * (len(value) - 1)
+    is_alike = len(value) > 4 and alike >= share * (len(value) - 1)
+    return is_alike and compiled(_MORE_THAN_A_PREFIX).search(compiled(r"([^1-9])\1{3,}").sub(" ", value)) is None
