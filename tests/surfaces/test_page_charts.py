@@ -48,7 +48,16 @@ def test_a_pause_takes_little_of_a_session_s_chart(runtime: Runtime, client: Tes
     drawn = chart(client.get("/ui/sessions/s", headers=HTML).text, "Steps over time")
     assert "pauses are drawn as 10 minutes at most" in drawn
     assert len(re.findall(r"<title>[^<]*(?:worked|failed) \d", drawn)) > 30
-    assert {">9 Jan<", ">12 Jan<"} <= set(re.findall(r">\d+ Jan<", drawn))
+    ticks = re.findall(r"<text[^>]*>([^<]+)</text>", drawn)
+    assert {"9 Jan", "12 Jan"} <= set(ticks)
+    assert len(set(ticks)) == len(ticks) == 5, "a day is named once, then the hours in it"
+
+
+def test_a_legend_names_what_its_chart_shows(runtime: Runtime, client: TestClient) -> None:
+    for n in range(40):
+        runtime.record("a", session="s", ok=bool(n % 4), started_at=NOON + 60 * n)
+    drawn = chart(client.get("/ui/sessions/s", headers=HTML).text, "Steps over time")
+    assert re.findall(r"</svg>([a-z, ]+)</li>", drawn) == ["failed", "worked"]
 
 
 def test_each_step_is_told_and_of_a_long_session_its_hours(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import unquote
+
 import pytest
 
+from ratchet.cli.demo import HISTORY
 from ratchet.runtime import Runtime
 
 pytest.importorskip("fastapi")
@@ -32,6 +36,35 @@ def test_a_session_whose_records_name_no_tokens_has_no_price(runtime: Runtime, c
     listed = client.get("/ui/sessions", headers=HTML).text
     assert listed.count("0.00 USD") == 0
     assert "0.50 USD" in listed
+
+
+def test_a_long_text_is_cut_at_the_end_of_a_word(runtime: Runtime, client: TestClient) -> None:
+    words = "connection refused by the server behind the gateway that nobody had restarted " * 3
+    runtime.record("a", error=words)
+    runtime.record("a", error="disk " + "x" * 300)
+    said = re.findall(r'class="said"[^>]*>(.*?)…</a>', client.get("/ui/patterns", headers=HTML).text)
+    assert sorted(len(each) for each in said) == [145, 149]
+    assert [words.startswith(f"{each} ") for each in sorted(said, key=len)] == [True, False]
+
+
+def test_a_backtest_names_its_sessions_and_steps_as_other_pages_do(runtime: Runtime, client: TestClient) -> None:
+    runtime.learn([HISTORY])
+    assert client.post("/v1/backtest").status_code == 200
+    page = client.get("/ui/backtest", headers=HTML).text
+    named = dict(re.findall(r'<a href="/ui/sessions/([^"]+)">([^<]+)</a> ·', page))
+    titles = {each.id: each.title for each in runtime.sessions.list().items}
+    assert named
+    assert {id: said.removesuffix("…") in titles[unquote(id)] for id, said in named.items()} == dict.fromkeys(named, True)
+    assert '<li class="card"><p><code>{' not in page
+
+
+def test_a_list_of_patterns_says_how_it_is_ordered(runtime: Runtime, client: TestClient) -> None:
+    runtime.record("a", error="disk is full")
+    assert "worst first" in client.get("/ui/patterns", headers=HTML).text
+    assert "worst first" not in client.get("/ui/patterns?sort=-count", headers=HTML).text
+    first = client.get("/?range=all", headers=HTML).text
+    assert "worst first" in first
+    assert "most sessions first" not in first
 
 
 def test_failures_of_one_step_in_one_session_stand_once_with_their_number(runtime: Runtime, client: TestClient) -> None:

@@ -56,7 +56,7 @@ def test_what_was_enough_once_is_said_with_its_time_where_later_runs_say_less(
     assert said.verdict == verdict
     assert AT < said.enough_at < AT + 1_800  # before the last: it is the first crossing
     assert max(said.toward, said.against) >= said.threshold
-    assert told(AT + 3_600)[0] == f"Enough is known to {verdict}: `ratchet loop` carries it out within a second."
+    assert told(AT + 3_600)[0] == f"Enough is known to {verdict}: `ratchet loop` does so once it runs."
     crossed = said.enough_at
 
     _units(store, trial, [then] * 40, AT + 1_800)
@@ -73,6 +73,6 @@ def test_what_was_enough_once_is_said_with_its_time_where_later_runs_say_less(
     against, toward = {units: both for units, *both in said.curve}[said.crossing.units]
     assert said.crossing.e_value == (toward if verdict == "keep" else against)  # the chart shows it, too
     proven = next(line for line in sure if line.startswith("Proven"))
-    assert f"after {said.crossing.units} units" in proven
+    assert f"after {said.crossing.units} runs" in proven
     assert f"With all {said.new.units + said.old.units}" in proven
     store.close()

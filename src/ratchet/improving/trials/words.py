@@ -90,7 +90,7 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
     if first_at is None:
         return f"It begins with the agent's next run. {first_look(trial)}"
     if said.verdict in ("keep", "revert"):
-        return f"{_enough(said, now)}: `ratchet loop` carries it out within a second."
+        return f"{_enough(said, now)}: `ratchet loop` does so once it runs."
     held_up = now - said.known_until
     if trial.mode == "coin" and held_up > _TELLS_S:
         return (
@@ -141,9 +141,9 @@ def _sure(said: Evidence, *, keep: bool) -> str:
     what, kind, done = ("better", "good", "kept") if keep else ("worse", "bad", "reverted")
     if said.crossing and said.verdict == ("keep" if keep else "revert"):
         counted = said.effect.shown + said.effect.withheld
-        since = f" With all {counted:,} it is 1 of {held:.3g}; the first crossing decides."
+        since = f" With all {counted:,} it is 1 of {held:.3g}; what was proven once counts."
         return (
-            f"Proven {what} after {said.crossing.units:,} units: without an effect, a result this {kind} comes in less "
+            f"Proven {what} after {said.crossing.units:,} runs: without an effect, a result this {kind} comes in less "
             f"than 1 of {said.crossing.e_value:,.0f} trials.{since if counted > said.crossing.units else ''}"
         )
     if held >= said.threshold:

@@ -32,22 +32,25 @@ def spark(values: Sequence[int], what: str = "failures") -> Markup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """One column of a stacked chart: its label when pointed at, its parts by name, what may stand below it, and the
-    address that it leads to."""
+    """One column of a stacked chart: its label when pointed at, its parts by name, what may stand below it (`again`
+    where the label before it says the same), and the address that it leads to."""
 
     label: str
     parts: Mapping[str, int]
     below: str = ""
+    again: str = ""
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A chart with its axes: the numbers of its scale from the top down, and a label below every so many columns."""
+    """A chart with its axes: the numbers of its scale from the top down, and a label below every so many columns;
+    `parts` names those that it has any of."""
 
     drawn: Markup
     scale: tuple[str, ...]
     ticks: Markup
+    parts: frozenset[str]
 
 
 def stacked(columns: Sequence[Drawn], names: Mapping[str, str], what: str, *, unit: int = 1) -> Plot | None:
@@ -82,7 +85,8 @@ def stacked(columns: Sequence[Drawn], names: Mapping[str, str], what: str, *, un
     chart = Markup(
         '<svg class="stack" viewBox="0 0 {} {}" preserveAspectRatio="none" role="{}" aria-label="{}">{}</svg>'
     ).format(wide, _HIGH, role, f"{_told(total, unit)} {what} over time", Markup().join(drawn))
-    return Plot(chart, tuple(f"{each:,.10g}" for each in scale), _ticks(columns))
+    parts = frozenset(name for each in columns for name, count in each.parts.items() if count)
+    return Plot(chart, tuple(f"{each:,.10g}" for each in scale), _ticks(columns), parts)
 
 
 def _told(value: int, unit: int) -> str:
@@ -98,12 +102,13 @@ def _scale(most: float, *, whole: bool) -> list[float]:
 
 
 def _ticks(columns: Sequence[Drawn]) -> Markup:
-    """Labels in the middle of every so many columns: no more than fit a phone."""
+    """Labels in the middle of every so many columns: no more than fit a phone, and none twice in a row."""
     apart = math.ceil(len(columns) / _TICKS)
-    texts = Markup().join(
-        Markup('<text x="{:.2f}%" y="12">{}</text>').format(100 * (n + 0.5) / len(columns), columns[n].below)
-        for n in range(0, len(columns), apart)
-    )
+    texts, last = Markup(), ""
+    for n in range(0, len(columns), apart):
+        said = columns[n].below if columns[n].below != last else columns[n].again
+        texts += Markup('<text x="{:.2f}%" y="12">{}</text>').format(100 * (n + 0.5) / len(columns), said)
+        last = columns[n].below
     return Markup('<svg class="ticks" aria-hidden="true">{}</svg>').format(texts)
 
 

@@ -72,7 +72,16 @@ def backtest(request: Request, runtime: Operations) -> Response:
     found = runtime.lessons.replayed()
     told = said(found) if found is not None else ""
     lists = titles(found) if found else []
-    return drawn(request, "backtest.html", found=found, said=told, cost=cost, failed_of=failed_of, titles=lists)
+    return drawn(
+        request,
+        "backtest.html",
+        found=found,
+        said=told,
+        cost=cost,
+        failed_of=failed_of,
+        title_of=lambda session: title_of(runtime.store, session),
+        titles=lists,
+    )
 
 
 @router.post("/ui/backtest", dependencies=[WRITES])

@@ -288,9 +288,15 @@ def _in_short(text: str, most: int = 160, is_edit: bool = True) -> str:
     return _cut(" ".join(said.split()), most) + more
 
 
+_MOST_OF_IT = 0.8
+
+
 def _cut(text: str, most: int) -> str:
     text = redact(text)  # before it is cut: half a key is not known for one
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if len(text) <= most:
+        return text
+    whole = text[:most].rpartition(" ")[0]  # at a word's end, where that costs little of it
+    return (whole if len(whole) > most * _MOST_OF_IT else text[: most - 1]) + "…"
 
 
 def _head(text: str, most: int) -> str:

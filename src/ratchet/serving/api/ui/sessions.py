@@ -191,8 +191,13 @@ def _over_time(moments: Sequence[StepMoment], address_of: Callable[[str], str]) 
     for column, at, tick in zip(held, begins, below(begins, step_s=_DAY_S if days else step_s), strict=True):
         parts = {ended: sum(each.count for each in column if each.ended == ended) for ended in ("bad", "warn", "ok")}
         first = next((each.step for each in sorted(column, key=lambda each: each.ended != "bad")), "")
-        columns.append(Drawn(label=moment(at), parts=parts, below=tick, address=address_of(first) if first else ""))
+        leads = address_of(first) if first else ""
+        columns.append(Drawn(label=moment(at), parts=parts, below=tick, again=_hour(at) if days else "", address=leads))
     return stacked(columns, {"bad": "failed", "warn": "no fault of its own", "ok": "worked"}, "steps")
+
+
+def _hour(at: float) -> str:
+    return moment(at).partition(", ")[2]
 
 
 def _lines(found: SessionDetail) -> Iterator[SessionLine]:
