@@ -56,7 +56,7 @@ def test_what_was_enough_once_is_said_with_its_time_where_later_runs_say_less(
     assert said.verdict == verdict
     assert AT < said.enough_at < AT + 1_800  # before the last: it is the first crossing
     assert max(said.toward, said.against) >= said.threshold
-    assert told(AT + 3_600)[0] == f"Enough is known to {verdict}: `ratchet loop` does so once it runs."
+    assert told(AT + 3_600)[0] == f"Enough is known to {verdict}: `ratchet loop` {verdict}s it once it runs."
     crossed = said.enough_at
 
     _units(store, trial, [then] * 40, AT + 1_800)

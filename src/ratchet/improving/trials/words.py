@@ -90,7 +90,7 @@ def _missing(trial: Trial, said: Evidence, *, now: float, first_at: float | None
     if first_at is None:
         return f"It begins with the agent's next run. {first_look(trial)}"
     if said.verdict in ("keep", "revert"):
-        return f"{_enough(said, now)}: `ratchet loop` does so once it runs."
+        return f"{_enough(said, now)}: `ratchet loop` {said.verdict}s it once it runs."
     held_up = now - said.known_until
     if trial.mode == "coin" and held_up > _TELLS_S:
         return (
