@@ -99,7 +99,7 @@ _FACT = (
 # A version, a date, a quantity, a word with its number, a file, a variable, an id with what it is the id of, a number
 # of something, a hash, ranges of characters, codes of places, a name about a credential.
 _NAMED_SO = (
-    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_|[a-z]{2,5}-[a-zA-Z0-9]{8,}$"
+    r"\w*\d(?:\.\d+)+$|\d+(?:\.\d+)+|.*\.[A-Za-z]{1,5}\d?$|0x|\d+[A-Za-z]{1,3}$|\d{4}-\d\d|[#$.+*&@~%-]|[A-Za-z]{1,12}_"
     r"|.*#L?\d+(?:-L?\d+)?$|[A-Z]{2,}\d+(?:-[A-Z\d]+)*$|[A-Za-z]+\d{2,}$|[0-9a-fA-F.-]+$|(?:sha|md)\d"
     r"|.*(?:a-z|A-Z|0-9|&&)|(?:[A-Z0-9]{1,3}-)+[A-Z0-9]{1,3}$"
     r"|(?i:.*(?:auth|token|pass|secret|key|cred|login|pbkdf))(?!.*\d\d)"
