@@ -67,10 +67,8 @@ def usual(folder: Path) -> Interpreter:
     """The interpreter of a check for which the project brings none: that of the environment that is active, else
     Ratchet's own; but where that one has no pytest, as a tool's own has none, the first on the PATH that has it."""
     active = os.environ.get("VIRTUAL_ENV", "")
-    if active and os.path.realpath(active) != os.path.realpath(sys.prefix):
-        made = _installed(os.path.join(active, "bin", "python"), folder)
-        if made is not None:
-            return made
+    if active and (made := _installed(os.path.join(active, "bin", "python"), folder)) is not None:
+        return made
     if importlib.util.find_spec(_RUNNER) is None:
         for program in _on_path(os.environ.get("PATH", "")):
             made = _installed(program, folder)
@@ -113,6 +111,8 @@ def _installed(program: str, folder: Path) -> Interpreter | None:
     """The Python of this path, where it is one and can be trusted."""
     if not os.path.isfile(program) or not PROGRAM.fullmatch(os.path.basename(program)):
         return None
+    if os.path.realpath(os.path.dirname(os.path.dirname(program))) == os.path.realpath(sys.prefix):
+        return own()
     shown = judge_program(program, (folder,))
     if shown is None:
         return None
