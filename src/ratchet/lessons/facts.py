@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ratchet.failures.intent import call_name, is_shell
@@ -171,17 +171,31 @@ def facts_of(store: Store, project: str) -> ProjectFacts:
 
 def _ran(store: Store, where: Where) -> list[CallCounts]:
     """The counts of each command, with the failures of steps that were for another one."""
-    beside = store.sum_by("facts", _BY, ("failures",), {**where, "steps": 0, "failures": (">", 0)})
-    failed = {(text_in(row, "tool"), text_in(row, "head")): whole_in(row, "failures") for row in beside}
-    rows = store.sum_by("facts", _BY, _SUMS, {**where, "steps": (">", 0)})
-    found = [_ran_of(row) for row in rows if row["tool"]]
-    return [_with(each, failed.get((each.tool, each.head), 0)) for each in found]
+    found = [_ran_of(row) for row in store.sum_by("facts", _BY, _SUMS, {**where, "steps": (">", 0)}) if row["tool"]]
+    beside = _by_session(store, {**where, "steps": 0, "failures": (">", 0)})
+    if not beside:
+        return found
+    heads: Json = [*{head for _, head in beside}]
+    stepped = _by_session(store, {**where, "steps": (">", 0), "head": ("in", heads)})
+    keys = [(each.tool, each.head) for each in found]
+    return [_with(each, beside.get(key, {}), stepped.get(key, {})) for each, key in zip(found, keys, strict=True)]
 
 
-def _with(counted: CallCounts, failures: int) -> CallCounts:
-    """Counts with failures more, of runs that none of its steps was for."""
-    failures += counted.failures
-    return replace(counted, failures=failures, calls=max(counted.calls, counted.excused + failures))
+def _by_session(store: Store, where: Where) -> dict[tuple[str, str], dict[str, int]]:
+    """The failures of each command by session."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in store.sum_by("facts", (*_BY, "session"), ("failures",), where):
+        key = text_in(row, "tool"), text_in(row, "head")
+        found.setdefault(key, {})[text_in(row, "session")] = whole_in(row, "failures")
+    return found
+
+
+def _with(counted: CallCounts, beside: Mapping[str, int], stepped: Iterable[str]) -> CallCounts:
+    """Counts with the failures of runs that none of its steps was for, by session."""
+    failures = counted.failures + sum(beside.values())
+    more = len({session for session in beside if session}.difference(stepped))
+    runs = max(counted.calls, counted.excused + failures)
+    return replace(counted, failures=failures, calls=runs, sessions=counted.sessions + more)
 
 
 def _ran_of(row: Row) -> CallCounts:
