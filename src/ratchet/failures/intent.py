@@ -128,7 +128,7 @@ def _ran(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool, bool]
     outer: list[tuple[list[str], bool, int]] = []  # commands that wait for the end of a `$(` in them
     piped = skip = sums = False
     place = end = 0  # where the command goes in `found`; where the last `)` ended
-    for match in _TOKEN.finditer(_with_parentheses(text[:_LIMIT])):
+    for match in _TOKEN.finditer(_with_parentheses(text)):
         part = match.group()
         if sums:  # `$((`
             sums = part != ")"

@@ -13,7 +13,7 @@ from ratchet.failures.intent import chosen_command, is_shell
 from ratchet.failures.patterns.ingest import DERIVED
 from ratchet.failures.programs import TEST_RUNNERS
 from ratchet.lessons.mining.calls import ToolCall, calls_of
-from ratchet.lessons.mining.findings import shows_all
+from ratchet.lessons.mining.findings import WINDOW_CALLS, shows_all
 from ratchet.lessons.mining.similar import retries
 from ratchet.records import Json, Outcome, Row, outcome_of, text_in
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ratchet.ports import Store, Where
 
 _LAST = 1_000  # steps of a session that are looked through
-_SOON = 100  # steps behind one that failed, for a list of many
 _TESTS = 100  # later runs of tests that are compared with one that failed
 _PARTS = re.compile(r"[/\\:?#]+")
 
@@ -45,8 +44,8 @@ def mended(store: Store, session: str) -> Mended:
 
 
 def fixes_of(store: Store, failed: Iterable[tuple[str, float, str]]) -> dict[str, Outcome]:
-    """Read what fixed these failed steps, each (session, time, step), as far as that came soon: within `_SOON` steps of
-    the first of them in its session."""
+    """Read what fixed these failed steps, each (session, time, step), as far as that came within `WINDOW_CALLS` steps
+    of the first of them in its session."""
     first: dict[str, float] = {}
     asked = [each for each in failed if each[0]]
     for session, at, _ in asked:
@@ -54,7 +53,7 @@ def fixes_of(store: Store, failed: Iterable[tuple[str, float, str]]) -> dict[str
     fixed: dict[str, str] = {}
     for session, at in first.items():
         where: Where = {"session": session, "started_at": (">=", at)}
-        rows = store.find("outcomes", where, order=("started_at",), limit=_SOON).rows
+        rows = store.find("outcomes", where, order=("started_at",), limit=WINDOW_CALLS).rows
         fixed |= _mended(store, session, [*reversed(rows)]).worked
     ids = {step: fixed[step] for _, _, step in asked if step in fixed}
     shown = store.find("outcomes", {"id": ("in", [*ids.values()])}).rows if ids else ()

@@ -181,6 +181,7 @@ def _findings(calls: Sequence[ToolCall], root: str) -> Iterable[tuple[ToolCall, 
     for call in calls:
         if not call.failed or not call.shell:
             continue
+        to_blame = blamed(call) if call.findings else ""
         for key, path in sorted({(each.key, each.path) for each in call.findings}):
             file = file_of(path, root)
-            yield call, blamed(call), file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at
+            yield call, to_blame, file, key, last_edit.get(file.rpartition("/")[2], 0.0) > call.at

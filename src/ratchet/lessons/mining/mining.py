@@ -12,7 +12,7 @@ from typing import Literal
 from ratchet.failures.diagnostics import masked
 from ratchet.lessons.mining.calls import Piece, ToolCall, calls_of
 from ratchet.lessons.mining.causes import kept_purpose, unresolved
-from ratchet.lessons.mining.findings import Ended, ended
+from ratchet.lessons.mining.findings import WINDOW_CALLS, Ended, ended
 from ratchet.lessons.mining.habits import form_of
 from ratchet.lessons.mining.remedies import Remedy, Rule, remedy
 from ratchet.lessons.mining.similar import retries, stands_in
@@ -21,7 +21,6 @@ from ratchet.lessons.mining.triggers import tells
 from ratchet.lessons.mining.waste import spent
 from ratchet.records import Row
 
-WINDOW_CALLS = 40  # later is another matter: in the real histories the farthest true one came 35 calls on
 NEAR_CALLS = 6  # another program or place is tried at once, or it was not for this
 KEYS = 3  # of a failed step's findings that its lesson answers
 _SAID_CHARS = 2_000
