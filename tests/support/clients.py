@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from support.provider import Call, Provider
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
 _QUIET = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING")
+_SETTINGS = ("settings.json", "hooks.json", "ratchet.json", "ratchet.js")
 _RATCHET = (sys.executable, "-m", "ratchet")
 
 
@@ -180,6 +182,17 @@ class Codex(Machine):
 def where(provider: Provider, text: str) -> list[int]:
     """The places of the requests in which a text stands."""
     return [at for at, body in enumerate(provider.texts()) if text in body]
+
+
+def silence_the_start(machine: Machine) -> None:
+    """Have the start of a session told to nobody: what is asked is whether the failure brings the lesson.
+
+    Its hooks get ten times their time, too: on a busy machine a client gives up on one, and that is not what is asked.
+    """
+    for path in machine.user.rglob("*"):
+        if path.name in _SETTINGS and machine.home not in path.parents:
+            silent = re.sub(r"\b(?:[sS]ession|[sS]ubagent)Start( --|(?= 2>))", r"Nothing\1", path.read_text())
+            path.write_text(re.sub(r'("timeout\w*": \d+)', r"\g<1>0", silent))
 
 
 def teach(machine: Machine, lessons: Sequence[dict[str, object]]) -> None:

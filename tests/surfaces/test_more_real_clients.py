@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from ratchet import registry
 from ratchet.store.sqlite import SqliteStore
-from support.clients import Machine, eventually, teach, where
+from support.clients import Machine, eventually, silence_the_start, teach, where
 from support.npm_clients import EVERY, Gemini, NpmClient, Qwen
 from support.provider import Provider
 
@@ -79,13 +78,6 @@ def test_it_runs_as_before_once_it_is_taken_out(client: type[NpmClient], tmp_pat
         machine.session(provider)
         assert len(provider.texts()) == 2
         assert where(provider, "name the remote first") == []
-
-
-def silence_the_start(machine: Machine) -> None:
-    """Have the start of a session told to nobody: what is asked is whether the failure brings the lesson."""
-    for path in machine.user.rglob("*"):
-        if path.name in ("settings.json", "ratchet.json", "ratchet.js"):
-            path.write_text(re.sub(r"\b[sS]essionStart --client", "Nothing --client", path.read_text()))
 
 
 def files_of(machine: Machine) -> dict[str, bytes]:

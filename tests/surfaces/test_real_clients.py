@@ -11,7 +11,7 @@ import pytest
 
 from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
-from support.clients import Claude, Codex, Machine, eventually, teach, where
+from support.clients import Claude, Codex, Machine, eventually, silence_the_start, teach, where
 from support.provider import Call, Fault, Provider, Step
 from support.triggers import prove
 
@@ -276,17 +276,6 @@ def absolute(step: Step, machine: Machine) -> Step:
     if isinstance(step, Call) and "file_path" in step.input:
         return Call(step.tool, {**step.input, "file_path": str(machine.project / step.input["file_path"])})
     return step
-
-
-def silence_the_start(machine: Machine) -> None:
-    """Take out the hooks that speak when a session starts: what is asked is whether the failure brings the lesson."""
-    for path in (machine.user / ".claude" / "settings.json", machine.user / ".codex" / "hooks.json"):
-        if path.exists():
-            settings = json.loads(path.read_text())
-            settings["hooks"] = {
-                k: v for k, v in settings["hooks"].items() if k not in ("SessionStart", "SubagentStart")
-            }
-            path.write_text(json.dumps(settings))
 
 
 def forget_the_last_sweep(machine: Machine) -> None:

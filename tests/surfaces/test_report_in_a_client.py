@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ratchet.lessons import exposure
-from support.clients import Claude, eventually, teach
+from support.clients import Claude, eventually, silence_the_start, teach
 from support.provider import Call, Provider, Step
 
 ERROR = "Exit code 128\nfatal: No configured push destination.\nEither specify the URL from the command-line or"
@@ -80,7 +80,7 @@ def test_both_lines_of_the_report_are_right_about_scripted_sessions(a_side: int,
     claude.ratchet("install", "claude-code", "--hooks-only")
     with Obeying({"": ()}) as provider:
         before = _sessions(claude, provider, 2 * a_side)
-        _silence_the_start(claude)
+        silence_the_start(claude)
         after = _sessions(claude, provider, 2 * a_side)
     told: dict[str, Any] = {}
 
@@ -107,11 +107,3 @@ def _is(effect: dict[str, Any], truth: list[tuple[bool, bool]], share: float) ->
         len(shown), sum(shown), len(kept), sum(kept),
     ]  # fmt: skip
     assert effect["low"] <= share <= effect["high"]
-
-
-def _silence_the_start(claude: Claude) -> None:
-    """From here on only the failing turn brings the lesson: it has a coin of its own."""
-    path = claude.user / ".claude" / "settings.json"
-    settings = json.loads(path.read_text())
-    settings["hooks"] = {name: hook for name, hook in settings["hooks"].items() if "Start" not in name}
-    path.write_text(json.dumps(settings))
