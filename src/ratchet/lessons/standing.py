@@ -143,7 +143,7 @@ def unsaid(each: LessonStanding) -> str:
     """Why a lesson is told only when its step fails: not at a session's start, in a file of notes or among the first
     lines of `learn`. "" where it is told there, too."""
     if each.says_itself:
-        return "the failing tool says as much"
+        return "the failing tool says as much; nobody is told while it does"
     if each.known:
         return "whoever knows the tool knows it"
     if each.is_table:
