@@ -219,7 +219,11 @@ def _answered(home: str, client: Client, role: Role, data: bytes) -> Said:
 
     append = _appending(home)
     failed = [(call, row) for call, row in zip(event.calls, rows, strict=True) if row]
-    kept = [row for call, row in failed if _claimed(home, session, call, row) and append({"r": "outcome", **row})]
+    kept = [
+        (row, call.input)
+        for call, row in failed
+        if _claimed(home, session, call, row) and append({"r": "outcome", **row})
+    ]
     _end_in_time_in_c()
     said = reply.to_failures(home, kept, append, client.tools)
     before = client.recent(event) if kept or not any(rows) else ()

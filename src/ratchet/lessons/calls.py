@@ -74,7 +74,7 @@ def _answered(home: str, append: Callable[[Row], bool], agent: str, given: Mappi
         log.warning("a tool call could not be understood; only that it happened is kept", exc_info=True)
         row = recorder.least_row(agent, ok=ok)
     try:
-        return reply.to_failure(home, row, append) if append(row) else ""
+        return reply.to_failure(home, row, append, given=_json(given.get("input"), [])) if append(row) else ""
     except Exception:
         log.warning("no lesson could be looked up for a tool call; the host goes on without", exc_info=True)
         return ""

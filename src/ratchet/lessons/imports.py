@@ -1,12 +1,13 @@
-"""Keeps one lesson a project that says whence its edits import names, and one that says where its files are: functions
-of what its sessions imported, and of what they opened."""
+"""Keeps the lessons whose words are found at the failure: one a project that says whence its edits import names, one that
+says where its files are, and one of all projects of edits that miss their text. Functions of what sessions imported,
+opened and edited."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from ratchet.failures.signature import sign
-from ratchet.lessons import origins, paths
+from ratchet.lessons import edits, origins, paths
 from ratchet.lessons.lessons import distinct, noted, put
 from ratchet.lessons.mining.habits import ProjectRuns
 from ratchet.lessons.mining.imported import import_sources
@@ -56,6 +57,27 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
         "seen_at": seen_at,
     }
     return _kept(store, project, paths.GROUP, told if folders else None, now)
+
+
+def recount_edits(store: Store, *, now: float) -> dict[str, LessonState]:
+    """Bring the lesson of edits that miss their text up to date, one for all projects, since what it says stands in the
+    file of each; return it where it changed, with its state. There is one where edits failed. Joins the caller's
+    transaction."""
+    where: Where = {"head": "edit", "failures": (">", 0)}
+    (missed,) = store.sum_by("facts", [], ["failures", "max:max_at"], where) or ({},)
+    told: Row = {
+        "scope": "global",
+        "projects": [],
+        "keys": [edits.GROUP],
+        "lines": {},
+        "told": [],
+        "kind": "tool_arguments",
+        "when_text": "an edit does not find its text in the file",
+        "text": "Says where in the file the text of a failed edit stands, and what is different there.",
+        "provenance": "read in the file that the call names",
+        "seen_at": number_in(missed, "max:max_at"),
+    }
+    return _kept(store, "", edits.GROUP, told if whole_in(missed, "failures") else None, now)
 
 
 def opened_files(store: Store, where: Where) -> tuple[dict[str, int], float]:

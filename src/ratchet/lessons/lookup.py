@@ -93,15 +93,17 @@ _SKILL_BYTES = 1_000_000  # of a file of a skill
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 
 
-def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: str = "") -> list[Row]:
+def matching(
+    home: str, failure: Row, *, project: str, asked: str = "", tool: str = "", edit: Json = None
+) -> list[Row]:
     """Lessons for a failure: by its findings, else the memory that is surely about it (`finding.judged`). `asked` is
-    the command that failed and `tool` what ran it, "" where they are not known."""
+    the command that failed and `tool` what ran it, "" where they are not known; `edit` is what an edit was given."""
     message = str(failure.get("message") or "")
     if not message.strip() or not os.path.exists(exposure.store_path(home)):
         return []
     store = _opened(exposure.store_path(home))
     try:
-        keyed = _keyed(store, message, project, asked)
+        keyed = _keyed(store, message, project, asked, edit)
         told = keyed + _sure(store, message, project, {str(row["id"]) for row in keyed})
     finally:
         store.close()
@@ -152,7 +154,7 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
     return count == len(files)
 
 
-def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str) -> list[Row]:
+def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str, edit: Json) -> list[Row]:
     """Lessons for the tests that fail and the findings of an output, in the order in which it shows them; habits of
     silencing a check behind the others."""
     from ratchet.failures.diagnostics import import_keys_of, keys_of
@@ -166,6 +168,12 @@ def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str) ->
 
         missing = paths.missing_path(message, asked)
         keys += [paths.GROUP] if missing else []
+    missed = ""
+    if edit:
+        from ratchet.lessons import edits
+
+        missed = edits.told(message, edit, project)
+        keys += [edits.GROUP] if missed else []
     try:
         found = _read(store, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:
@@ -184,6 +192,8 @@ def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str) ->
         found = origins.narrowed(found, imports)
     if missing:
         found = paths.placed(found, missing, exposure.repository_of(project) or project)
+    if missed:
+        found = edits.filled(found, missed)
     return sorted(found, key=place)
 
 

@@ -7,6 +7,7 @@ journalled is not shown, since it could not be measured. Lean: hook processes im
 
 from __future__ import annotations
 
+from ratchet.ids import hex_of
 from ratchet.lessons import exposure
 
 TYPE_CHECKING = False
@@ -26,19 +27,26 @@ EXCUSED = frozenset(("cascade", "user_denied", "cancelled"))
 """Kinds that are nobody's mistake: nothing is said about them."""
 
 
-def to_failures(home: str, rows: Sequence[Row], append: Append, tools: Mapping[str, str] = NO_NAMES) -> str:
-    """`to_failure` for calls that ended together: a lesson that answers several is said once."""
+def to_failures(
+    home: str, rows: Sequence[tuple[Row, Json]], append: Append, tools: Mapping[str, str] = NO_NAMES
+) -> str:
+    """`to_failure` for calls that ended together, each with its input: a lesson that answers several is said once."""
     met: set[str] = set()
-    said = [to_failure(home, row, append, met, tools) for row in rows]
+    said = [to_failure(home, row, append, met, tools, given) for row, given in rows]
     return "\n".join(each for each in said if each)
 
 
 def to_failure(
-    home: str, row: Row, append: Append, met: set[str] | None = None, tools: Mapping[str, str] = NO_NAMES
+    home: str,
+    row: Row,
+    append: Append,
+    met: set[str] | None = None,
+    tools: Mapping[str, str] = NO_NAMES,
+    given: Json = None,
 ) -> str:
     """The lessons for a call that failed: `row` is its Outcome as it was journalled, `tools` the names that tools have
-    for who asks. Nothing is said that the session was told in vain before, nor what is in `met`, to which it is added.
-    Raises sqlite3.Error, OSError."""
+    for who asks, `given` the whole input of the call. Nothing is said that the session was told in vain before, nor what
+    is in `met`, to which it is added. Raises sqlite3.Error, OSError."""
     failure = row.get("failure")
     if not isinstance(failure, dict) or failure.get("kind") in EXCUSED or exposure.published(home).active == 0:
         return ""
@@ -48,11 +56,12 @@ def to_failure(
     session, thread, call = _text(row, "session"), _text(row, "thread"), str(row["id"])
     project = _text(row, "project")
     tool, asked = (_text(row.get("step"), name) for name in ("tool", "input"))
-    found = lookup.matching(home, failure, project=project, asked=asked, tool=tool)
+    edit = given if _text(row.get("step"), "head") == "edit" else None
+    found = lookup.matching(home, failure, project=project, asked=asked, tool=tool, edit=edit)
     if not found:
         return _pointer(home, session, _text(failure, "message"), project)
     known = told.in_vain(home, session, thread, call) | (met or set())
-    lessons = in_words_of(tools, [each for each in found if str(each["id"]) not in known])
+    lessons = in_words_of(tools, [each for each in found if _told_as(each) not in known])
     said, shown = _fenced(home, session, lessons, "failure", append, trigger=call)
     told.note(home, session, thread, call, shown)
     if met is not None:
@@ -151,7 +160,13 @@ def _fenced(
     same = [each for each in lessons if exposure.pattern_of(each) == pattern or each.get("rule") == "edit"]
     _, offered = fitted(same, FAILURE_LIMIT)
     said, shown = fitted(_obeyed(home, session, offered, channel, append, trigger=trigger), FAILURE_LIMIT)
-    return said, [str(each["id"]) for each in shown]
+    return said, [_told_as(each) for each in shown]
+
+
+def _told_as(lesson: Row) -> str:
+    """What a lesson is remembered by where it was told: one that says something else at each failure by that, too."""
+    said = f".{hex_of(_text(lesson, 'text'))[:8]}" if "lines" in lesson else ""
+    return f"{lesson['id']}{said}"
 
 
 def _obeyed(

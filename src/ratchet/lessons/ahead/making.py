@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from ratchet import files
 from ratchet.failures.intent import intent
 from ratchet.failures.missing_names import name_in
-from ratchet.lessons import exposure, origins, paths
+from ratchet.lessons import edits, exposure, origins, paths
 from ratchet.lessons.ahead import slots
 from ratchet.lessons.ahead.sighted import names_what_ran, sightings
 from ratchet.lessons.ahead.trigger import BESIDE, CHECK, Trigger, marked, read
@@ -95,7 +95,7 @@ def _of(row: Row, shown: dict[str, list[str]]) -> Iterator[Trigger]:
     if group.startswith("edit "):
         yield from _checks(row, group.removeprefix("edit "), shown)
         return
-    if group in (origins.GROUP, paths.GROUP):  # what of it is asked for is known once a step failed
+    if group in (edits.GROUP, origins.GROUP, paths.GROUP):  # what of it is asked for is known once a step failed
         return
     words = group.removeprefix("step ").partition(" \0")[0].split(" ")
     made = _MAKERS.get(words[0], _same)(row, words[1:])

@@ -1,0 +1,401 @@
+"""Says of an edit whose text is not in its file what is there instead. Lean: hook processes import this.
+
+The sibling of `paths`: one lesson, whose words are worked out at the failure, from the file that the failed call
+names. They are ours, with numbers of lines and a name for the difference in them: nothing that stands in the file is
+said, since whoever wrote it would speak to the agent. What is not certain is not said (`benchmarks/edits.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ratchet.failures.wordings import UNREAD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ratchet.records import Json, Row
+
+GROUP = "edits"
+"""The group of the lesson, and its key: it answers every edit whose text is not in its file."""
+FILE_BYTES = 2_000_000  # a larger file costs a hook more than it has
+_PLACES = 4  # that are named of a text that stands in several
+_APART_LINES = 6  # of context above or below that tell them apart: a model copies few more without a fault
+_LEAST_CHARS = 8  # of a text without its white space: a shorter one stands everywhere
+_DONE_CHARS = 16  # the same of a new text that is there already
+_LEAST_SHARE = 0.6  # of the lines of a text that stand in one place, where others do not
+_ANCHORS = 200  # lines of a text by which its place is found
+_FILES = ("file_path", "filePath", "path", "absolute_path")
+_OLD = ("old_string", "oldString", "old_str", "oldText")
+_NEW = ("new_string", "newString", "new_str", "newText")
+_ALL = ("replace_all", "replaceAll", "allow_multiple")
+_PATCH = "*** Begin Patch"
+_QUOTES = str.maketrans("“”„‟‘’‚‛`–—−‑…", "\"\"\"\"'''''----.")
+_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&apos;", "'"), ("&amp;", "&"))
+
+
+class Edit:
+    """One text of a file that a call wants replaced; `every` says that all places are meant."""
+
+    __slots__ = ("every", "new", "old", "path")
+
+    def __init__(self, path: str, old: str, new: str, *, every: bool = False) -> None:
+        self.path, self.old, self.new, self.every = path, old, new, every
+
+
+def edits_of(given: Json) -> list[Edit]:
+    """The edits that a tool was asked for, in order, by the fields that edit tools have or as a patch; [] of another
+    call."""
+    patch = _patch_in(given)
+    if patch:
+        return list(_hunks(patch))
+    if not isinstance(given, dict):
+        return []
+    path, listed = _first(given, _FILES), given.get("edits")
+    found = [each for each in (given, *(listed if isinstance(listed, list) else ())) if isinstance(each, dict)]
+    made = [
+        Edit(_first(each, _FILES) or path, old, _first(each, _NEW), every=any(each.get(name) is True for name in _ALL))
+        for each in found
+        if (old := _first(each, _OLD))
+    ]
+    return [each for each in made if each.path]
+
+
+def told(message: str, given: Json, project: str) -> str:
+    """Say what a file tells of the edit that failed on it; "" for nothing. Only a regular file within the project is
+    read, which the call names. A client that wants the file read first says all there is to say."""
+    if message.startswith(UNREAD):
+        return ""
+    edits = edits_of(given)
+    now: dict[str, str | None] = {}
+    whole: dict[str, str | None] = {}
+    for number, edit in enumerate(edits, 1):
+        if edit.path not in now:
+            now[edit.path] = whole[edit.path] = _text_of(edit.path, project)
+        text, first = now[edit.path], whole[edit.path]
+        if text is None or first is None:
+            return ""
+        count = text.count(edit.old)
+        if count == 1 or (count and edit.every):
+            now[edit.path] = text.replace(edit.old, edit.new)
+            continue
+        said = answer(first, edit.old, edit.new, every=edit.every) if count == first.count(edit.old) else ""
+        return f"Edit {number} of {len(edits)}: {said}" if said and len(edits) > 1 else said
+    return ""
+
+
+def filled(rows: Iterable[Row], said: str) -> list[Row]:
+    """The lessons; that of edits with what is said of this one."""
+    return [{**row, "text": said} if row.get("group") == GROUP else row for row in rows]
+
+
+def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
+    """Say where in a text what an edit looks for stands, and what is different there; "" for nothing certain."""
+    count = text.count(old)
+    if count == 1 or (count and every) or not old.strip() or old == new:
+        return ""
+    if count:
+        return _several(text, old, count)
+    bare, wanted = _bare(new), _bare(old)
+    if len(bare) >= _DONE_CHARS and bare not in wanted and text.count(new) == 1:
+        return (
+            f"The new text stands in this file already, at {_lines(*_span(text, new))}: "
+            "the edit may be done. Read there before you edit it again."
+        )
+    return _alike(text, old) or _numbered(text, old) or _near(text, old)
+
+
+# --- the places -----------------------------------------------------------------------------------------------------
+
+
+def _several(text: str, old: str, count: int) -> str:
+    """Say where a text stands that is not unique, and how many lines around it tell the places apart."""
+    starts: list[int] = []
+    at = text.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = text.find(old, at + len(old))
+    if len(starts) > _PLACES:
+        return f"The old text stands {len(starts)} times in this file: it needs more lines around it to mean one place."
+    lines = text.split("\n")
+    spans = [_span_at(text, start, old) for start in starts]
+    found = sorted({first for first, _ in spans})
+    said = f"The old text begins at {_numbers(found)} of this file."
+    if len(found) < len(spans):
+        return f"{said} Take more of the line that you mean into it."
+    for number in range(1, _APART_LINES + 1):
+        for word, places in (
+            ("above", [lines[max(0, first - 1 - number) : first - 1] for first, _ in spans]),
+            ("below", [lines[last : last + number] for _, last in spans]),
+        ):
+            if len({"\n".join(place) for place in places}) == len(places):
+                of = "the line" if number == 1 else f"the {number} lines"
+                return f"{said} Take {of} {word} the place that you mean into it: they differ at each."
+    return f"{said} More than {_APART_LINES} lines around them are the same."
+
+
+def _alike(text: str, old: str) -> str:
+    """Say where a text stands that differs in white space, in quotes or in escapes alone."""
+    for plain, name in ((_bare, ""), (_plain, "quotes, dashes or escapes")):
+        wanted, held = plain(old), plain(text)
+        count = held.count(wanted)
+        if count > 1 or len(wanted) < _LEAST_CHARS:
+            return ""
+        if count:
+            lines, at = text.split("\n"), held.find(wanted)
+            sizes = [len(plain(line)) for line in lines]
+            (first, skipped), (last, size) = _line_at(sizes, at), _line_at(sizes, at + len(wanted) - 1)
+            there = f"The text stands at {_lines(first, last)} of this file"
+            return f"{there} {_other(name) if name else _white(_cut(lines[first - 1 : last], skipped, size + 1), old)}"
+    return ""
+
+
+def _numbered(text: str, old: str) -> str:
+    """Say that a text holds the numbers of the lines, which are shown beside a file and are not in it."""
+    parts = [line.lstrip() for line in old.split("\n")]
+    cut = [part.lstrip("0123456789") for part in parts]
+    if not all(part != rest and rest[:1] in ("→", "\t", "|", ":") for part, rest in zip(parts, cut, strict=True)):
+        return ""
+    bare = "\n".join(rest[1:] for rest in cut)
+    if text.count(bare) != 1:
+        return ""
+    return (
+        f"The text stands at {_lines(*_span(text, bare))} of this file without numbers of lines: "
+        "leave out of the old text what is shown before each line."
+    )
+
+
+def _near(text: str, old: str) -> str:
+    """Say where most lines of a text stand, and which do not."""
+    lines = [_bare(line) for line in text.split("\n")]
+    wanted = [_bare(line) for line in old.strip("\n").split("\n")]
+    solid = [line for line in wanted if line]
+    if len(solid) < 2:
+        return ""
+    at: dict[str, list[int]] = {line: [] for line in solid}
+    for place, line in enumerate(lines):
+        if line in at:
+            at[line].append(place)
+    pairs = [
+        (number, at[line][0])
+        for number, line in enumerate(wanted)
+        if line and len(at[line]) == 1 and len(line) >= _LEAST_CHARS and wanted.count(line) == 1
+    ]
+    chain = _rising(pairs[:_ANCHORS])
+    if not chain:
+        return ""
+    (from_number, first), (to_number, last) = chain[0], chain[-1]
+    first, last = max(0, first - from_number), min(len(lines) - 1, last + len(wanted) - 1 - to_number)
+    here = lines[first : last + 1]
+    if len(here) > 2 * len(wanted) + 4:
+        return ""
+    missing = [number for number, line in enumerate(wanted, 1) if line and line not in here]
+    found = [place for place, line in enumerate(here) if line in at]
+    if len(solid) - len(missing) < max(2, _LEAST_SHARE * len(solid)):
+        return ""
+    first, last = first + found[0] + 1, first + found[-1] + 1
+    if not missing:
+        between = [first + place for place, line in enumerate(here, -found[0]) if line and line not in at]
+        between = [place for place in between if first <= place <= last]
+        also = f"and {_numbers(between)} between them" if between else "in another order"
+        return f"{_lines(first, last).capitalize()} of this file hold the old text, {also}. Copy it from there."
+    return (
+        f"At {_lines(first, last)} of this file stand {len(solid) - len(missing)} of the {len(solid)} lines of the old "
+        f"text; its {_numbers(missing)} {'is' if len(missing) == 1 else 'are'} not there. Read there again, and copy."
+    )
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of the pairs in which both numbers rise."""
+    best: list[list[tuple[int, int]]] = []
+    for pair in pairs:
+        before = [chain for chain in best if chain[-1][1] < pair[1]]
+        best.append([*max(before, key=len, default=[]), pair])
+    return max(best, key=len, default=[])
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
+
+
+def _other(name: str) -> str:
+    return f"with other {name}. Copy it from there."
+
+
+def _white(there: Sequence[str], old: str) -> str:
+    """Say how lines differ that are the same but for white space, and what to do."""
+    asked = old.split("\n")
+    solid = [[line for line in lines if line.strip()] for lines in (there, asked)]
+    if [*map(_bare, solid[0])] != [*map(_bare, solid[1])]:
+        return _other("line breaks")
+    pairs = [*zip(*solid, strict=True)]
+    if any(mine.strip() != its.strip() for mine, its in pairs):
+        return _other("blanks within its lines")
+    within = pairs[0][1] == pairs[0][1].lstrip()  # a text may begin within a line
+    indents = [(_indent(mine), _indent(its)) for mine, its in pairs[within:]]
+    odd = [(mine, its) for mine, its in indents if mine != its]
+    if not odd:
+        ends = any(mine.lstrip() != its.lstrip() for mine, its in pairs)
+        return _other("blanks at the ends of lines" if ends else "blank lines")
+    mine, its = odd[0]
+    return _moved(indents, there, asked) or _other(f"indentation ({_kinds(mine)}, where the call has {_kinds(its)})")
+
+
+def _moved(indents: Sequence[tuple[str, str]], there: Sequence[str], asked: Sequence[str]) -> str:
+    """Say of lines that all stand further right or left in the file (theirs there, theirs in the call), how far; "" of
+    others, and where more than that is different."""
+    mine, its = indents[0]
+    more = len(mine) > len(its)
+    long, short = (mine, its) if more else (its, mine)
+    step = long.removesuffix(short)
+    moved = [(step + line if line.strip() else line) if more else line.removeprefix(step) for line in asked]
+    if not step or long != step + short or "\n".join(moved).strip() not in "\n".join(there):
+        return ""
+    said = "Put {} before" if more else "Take {} from"
+    return (
+        f"with {_kinds(step)} {'more' if more else 'less'} before each line than in the call. "
+        f"{said.format('them' if len(step) > 1 else 'it')} each line of the old text, and of the new one."
+    )
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _kinds(indent: str) -> str:
+    """Name the white space before a line."""
+    counts = [(indent.count("\t"), "tab"), (indent.count(" "), "blank")]
+    named = [f"{count} {name}{'s' if count > 1 else ''}" for count, name in counts if count]
+    return " and ".join(named) or "none"
+
+
+def _lines(first: int, last: int) -> str:
+    if first == last:
+        return f"line {first}"
+    return f"lines {first} {'and' if last == first + 1 else 'to'} {last}"
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """Name lines, which need not follow one another."""
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return _lines(numbers[0], numbers[-1])
+    some = [*map(str, numbers[:_PLACES])]
+    return f"lines {_listed(some)}" if len(numbers) <= _PLACES else f"lines {', '.join(some)} and others"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------
+
+
+def _bare(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
+def _plain(text: str) -> str:
+    """The same with one kind of quotes, dashes and escapes."""
+    for entity, plain in _ENTITIES:
+        text = text.replace(entity, plain)
+    return _bare(text.translate(_QUOTES)).replace("\\", "")
+
+
+def _span(text: str, part: str) -> tuple[int, int]:
+    return _span_at(text, text.find(part), part)
+
+
+def _span_at(text: str, start: int, part: str) -> tuple[int, int]:
+    """The first and the last line of a part of a text, counted from one."""
+    first = text.count("\n", 0, start) + 1
+    return first, first + part.rstrip("\n").count("\n")
+
+
+def _line_at(sizes: Sequence[int], at: int) -> tuple[int, int]:
+    """(the line, counted from one, in which the character `at` of all is, how many of the line are before it)."""
+    for number, size in enumerate(sizes, 1):
+        if at < size:
+            return number, at
+        at -= size
+    raise ValueError(at)
+
+
+def _cut(lines: Sequence[str], skipped: int, size: int) -> list[str]:
+    """The lines without the first characters of the first one, and with no more than so many of the last one, white
+    space not counted."""
+    *above, last = lines
+    cut = [*above, last[: _place(last, size - 1) + 1] if last[_place(last, size - 1) + 1 :].strip() else last]
+    return [cut[0][_place(cut[0], skipped) :] if skipped else cut[0], *cut[1:]]
+
+
+def _place(line: str, number: int) -> int:
+    """Where in a line a character stands, by how many are before it that are no white space."""
+    return [at for at, letter in enumerate(line) if not letter.isspace()][number]
+
+
+# --- calls and files ------------------------------------------------------------------------------------------------
+
+
+def _first(row: dict[str, Json], names: Sequence[str]) -> str:
+    return next((value for name in names if isinstance(value := row.get(name), str) and value), "")
+
+
+def _patch_in(given: Json) -> str:
+    """The patch that a call holds; "" for none."""
+    if isinstance(given, str):
+        return given[at:] if (at := given.find(_PATCH)) >= 0 else ""
+    inside = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
+    return next((patch for each in inside if (patch := _patch_in(each))), "")
+
+
+def _hunks(patch: str) -> Iterator[Edit]:
+    """The hunks of a patch that change a file."""
+    path, old, new = "", [""][:0], [""][:0]
+    for line in [*patch.split("\n"), "*** End Patch"]:
+        sign = line[:1]
+        if line.startswith(("***", "@@")):
+            if path and old:
+                yield Edit(path, "\n".join(old), "\n".join(new))
+            old, new = [], []
+            if line.startswith("*** "):
+                path = line.partition("*** Update File: ")[2].strip()
+        elif path:
+            if sign != "+":
+                old.append(line[1:])
+            if sign != "-":
+                new.append(line[1:])
+
+
+def _text_of(path: str, project: str) -> str | None:
+    """The text of a file of a project; None where there is none that may be read."""
+    top = _top(os.path.realpath(project)) if os.path.isabs(project) else ""
+    whole = os.path.realpath(os.path.join(project, path))
+    if not top.strip("/") or not whole.startswith(f"{top}/"):
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(whole, flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
+            return None
+        data = os.read(descriptor, FILE_BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None if b"\0" in data else data.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _top(folder: str) -> str:
+    """The folder that a worktree begins in, else the folder itself."""
+    here = folder
+    while here != os.path.dirname(here):
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        here = os.path.dirname(here)
+    return folder
