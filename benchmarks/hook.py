@@ -24,6 +24,7 @@ PROJECT = "/p/shop"
 LESSONS = 10_000
 SESSION, OPEN_SESSION, OPEN_KEY = "0192f0c1-aaaa-4bbb-8ccc-", b"000000000000", b"1" * 24
 SMALL_MB, LARGE_MB, TURNS = 1, 50, 7
+SMALL_KB, LARGE_KB = 30, 1_900  # files of an edit that fails: a usual one, and nearly the largest that is looked at
 _SETTLE = (
     "import sys;sys.path.insert(0,sys.argv.pop(1));from ratchet.integrations.settle import main;main(sys.argv[1:])"
 )
@@ -38,6 +39,8 @@ from ratchet.failures.signature import sign, template_of
 from ratchet.integrations import hook_entries as install
 from ratchet.lessons import exposure
 from ratchet.lessons.ahead import trigger
+from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.mined import mine_session
 from ratchet.store.sqlite import SqliteStore
 
 root, count, project, known, here = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
@@ -58,6 +61,11 @@ texts = [known] + [
     f"{verbs[i // 4096 % 16]} does not {verbs[(i * 7) % 16]} while bucket {i} waits" for i in range(1, count)]
 store = SqliteStore(root / "full" / "ratchet.db")
 store.insert_new("lessons", [lesson(i, text) for i, text in enumerate(texts)])
+missed = "String to replace not found in file."
+ingest(store, [{"id": "o-1", "agent": "a", "task": "Edit", "ok": False, "source": "a", "session": "a",
+    "project": project, "started_at": 1.0, "step": {"tool": "Edit", "head": "edit", "target": "a.py", "input": "{}"},
+    "failure": {"message": missed, "kind": "tool_arguments", "template": missed, "signature": sign("other", missed)}}])
+assert mine_session(store, "a").changed
 store.close()
 for name, active in (("full", count), ("empty", 0)):
     exposure.publish(str(root / name), active=active, withheld=0.0, effects={})
@@ -95,6 +103,10 @@ def main() -> int:
             "failure, similar": (_shell(commands["full"]["PostToolUseFailure"]), _event(error=similar)),
             "failure, no lessons": (_shell(commands["empty"]["PostToolUseFailure"]), _event(error=KNOWN)),
             "failure in a batch": (_shell(commands["full"]["PostToolBatch"]), _batch("<tool_use_error>" + KNOWN)),
+            **{
+                f"failed edit, file of {size_kb:,} KB": (_shell(commands["full"]["PostToolBatch"]), _edit(root, size_kb))
+                for size_kb in (SMALL_KB, LARGE_KB)
+            },
             "success": (_shell(commands["full"]["PostToolBatch"]), _batch("On branch main\nnothing to commit")),
             "eight successes": (_shell(commands["full"]["PostToolBatch"]), _batch(*["x = 1\n" * 500] * 8)),
             "prompt": (_shell(commands["full"]["UserPromptSubmit"]), _event(prompt="please fix the failing test")),
@@ -108,6 +120,9 @@ def main() -> int:
         for name in ("start, lessons", "failure, exact", "failure, similar", "failure in a batch"):
             command, stdin = cases[name]
             assert b"run with" in _run(command, _anew(stdin, homes))[1], f"{name}: not answered"
+        for size_kb in (SMALL_KB, LARGE_KB):
+            command, stdin = cases[f"failed edit, file of {size_kb:,} KB"]
+            assert b"1 tab more" in _run(command, _anew(stdin, homes))[1], "the edit is not answered"
         taken = _interleaved(cases, rounds, homes)
         turns = _turns(python, root)
     base = taken["python -c pass"]
@@ -123,6 +138,10 @@ def main() -> int:
             at_most(f"session start, {LESSONS:,} lessons", ratio("start, lessons"), 3, baseline=baseline),
             at_most(f"failure, exact match of {LESSONS:,}", ratio("failure, exact"), 2.8, baseline=baseline),
             at_most(f"failure in a batch of {LESSONS:,}", ratio("failure in a batch"), 2.8, baseline=baseline),
+            at_most(
+                f"failed edit in a file of {SMALL_KB} KB", ratio(f"failed edit, file of {SMALL_KB} KB"), 2.8,
+                baseline=baseline,
+            ),
             at_most("a call that succeeds", ratio("success"), 1.5, baseline=baseline),
             at_most("a batch of eight that succeed", ratio("eight successes"), 1.5, baseline=baseline),
             at_most("a prompt", ratio("prompt"), 1.5, baseline=baseline),
@@ -136,7 +155,7 @@ def main() -> int:
             at_most("before a step, nothing to say", ratio("before a step, no match"), 1.3, baseline=baseline),
             *(
                 Figure(name=name, measured=f"{ratio(name):.3g} x", baseline=baseline)
-                for name in ("failure, no lessons", "before a step, a line")
+                for name in ("failure, no lessons", "before a step, a line", f"failed edit, file of {LARGE_KB:,} KB")
             ),
         ],
     )
@@ -222,6 +241,19 @@ def _batch(*results: str) -> bytes:
         for at, result in enumerate(results)
     ]  # fmt: skip
     event = {"session_id": SESSION + OPEN_SESSION.decode(), "cwd": PROJECT, "tool_calls": calls}
+    return json.dumps(event, separators=(",", ":")).encode()
+
+
+def _edit(root: Path, size_kb: int) -> bytes:
+    """A batch of one edit whose text stands in its file one tab further right."""
+    file = root / "shop" / f"shop{size_kb}.py"
+    (root / "shop" / ".git").mkdir(parents=True, exist_ok=True)
+    parts = [f"def part{at}(wheel):\n\tif wheel > {at}:\n\t\treturn {at}\n\n" for at in range(size_kb * 20)]
+    file.write_text("".join(parts)[: size_kb * 1000])
+    asked = {"file_path": str(file), "old_string": "if wheel > 300:\n\treturn 300\n", "new_string": "pass\n"}
+    call = {"tool_name": "Edit", "tool_input": asked, "tool_use_id": f"toolu_{OPEN_KEY.decode()}",
+            "tool_response": "<tool_use_error>String to replace not found in file.</tool_use_error>"}  # fmt: skip
+    event = {"session_id": SESSION + OPEN_SESSION.decode(), "cwd": str(root / "shop"), "tool_calls": [call]}
     return json.dumps(event, separators=(",", ":")).encode()
 
 

@@ -219,3 +219,25 @@ def teach(machine: Machine, lessons: Sequence[dict[str, object]]) -> None:
         store.insert_new("lessons", [row])
     store.close()
     exposure.publish(str(machine.home), active=len(lessons), withheld=0.0, effects={})
+
+
+MOVED = "  hello\n  world"
+"""The text of `a.txt` as an edit may have it, further right than it stands there."""
+MOVED_ANSWER = "The text stands at lines 1 and 2 of this file with 2 blanks less before each line than in the call."
+
+
+def teach_edits(machine: Machine) -> None:
+    """Let an earlier session have failed at an edit."""
+    from ratchet.failures.patterns.ingest import ingest
+    from ratchet.lessons import exposure
+    from ratchet.lessons.mined import mine_session
+    from ratchet.store.sqlite import SqliteStore
+    from support.sessions import call, session
+
+    teach(machine, [])
+    store = SqliteStore(machine.home / "ratchet.db")
+    asked = {"file_path": "/w/shop/cart.py", "old_string": "a", "new_string": "b"}
+    ingest(store, session([call("Edit", asked, "String to replace not found in file.")]))
+    assert mine_session(store, "s1").changed
+    store.close()
+    exposure.publish(str(machine.home), active=1, withheld=0.0, effects={})

@@ -8,9 +8,9 @@ import pytest
 
 from ratchet import registry
 from ratchet.store.sqlite import SqliteStore
-from support.clients import Machine, eventually, silence_the_start, teach, where
+from support.clients import Machine, eventually, silence_the_start, teach, teach_edits, where
 from support.npm_clients import EVERY, Gemini, NpmClient, Qwen
-from support.provider import Provider
+from support.provider import Call, Provider
 
 PUSH = "fatal: No configured push destination.\nEither specify the URL from the command-line or"
 UNREAD = "File has not been read yet. Read it first before writing to it."
@@ -39,6 +39,23 @@ def test_it_has_each_lesson_in_the_request_after_the_failure_and_in_none_before(
             -3000:
         ]
     eventually(lambda: len(failures(machine)) == 4, "each failure was recorded once, live and out of the history")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_it_is_told_where_the_text_of_an_edit_stands_that_it_did_not_find(
+    client: type[NpmClient], tmp_path: Path
+) -> None:
+    machine = client(tmp_path)
+    teach_edits(machine)
+    machine.ratchet("install", machine.name, "--hooks-only")
+    silence_the_start(machine)
+    file = "def total(cart):\n    price = sum(cart)\n    return price\n"
+    (machine.project / "a.txt").write_text(file)
+    missing = machine.missing()
+    read = Call(missing.tool, {**missing.input, **dict.fromkeys(missing.input, str(machine.project / "a.txt"))})
+    with Provider({"": [read, machine.edit(file.replace("return price", "yield price")), "done"]}) as provider:
+        machine.session(provider)
+        assert where(provider, "stand 2 of the 3 lines of the old text; its line 3 is not there") == [2], provider.texts()[-1][-3000:]
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -11,7 +11,18 @@ import pytest
 
 from ratchet.lessons import exposure
 from ratchet.store.sqlite import SqliteStore
-from support.clients import Claude, Codex, Machine, eventually, silence_the_start, teach, where
+from support.clients import (
+    MOVED,
+    MOVED_ANSWER,
+    Claude,
+    Codex,
+    Machine,
+    eventually,
+    silence_the_start,
+    teach,
+    teach_edits,
+    where,
+)
 from support.provider import Call, Fault, Provider, Step
 from support.triggers import prove
 
@@ -78,6 +89,21 @@ def test_claude_code_has_the_lesson_in_the_request_after_the_failure_and_in_none
         claude.session(provider)
         assert where(provider, ADVICE)[:1] == [after], provider.texts()[-1][-3000:]
         assert provider.texts()[after].count(ADVICE) == 1
+
+
+def test_claude_code_is_told_where_the_text_of_an_edit_stands_that_it_did_not_find(tmp_path: Path) -> None:
+    claude = Claude(tmp_path)
+    teach_edits(claude)
+    claude.ratchet("install", "claude-code", "--hooks-only")
+    silence_the_start(claude)
+    unread, twice = edit(MOVED), edit("l")
+    steps = [unread, Call("Read", {"file_path": "a.txt"}), edit(MOVED), twice, edit("hello"), "done"]
+    with Provider({"": [absolute(step, claude) for step in steps]}) as provider:
+        claude.session(provider)
+        assert where(provider, MOVED_ANSWER)[:1] == [3], provider.texts()[-1][-3000:]
+        last = provider.texts()[-1]
+        assert last.count(MOVED_ANSWER) == last.count("The old text begins at lines 1 and 2 of this file.") == 1
+        assert last.count("<ratchet-lessons-") == 2
 
 
 def test_claude_code_is_told_a_proven_lesson_at_the_step_and_nothing_in_200_honest_ones(tmp_path: Path) -> None:

@@ -28,9 +28,11 @@ PICTURE, ECHO = "picture", "echo"
 _MARKED_CHARS = 20_000  # of a result that tell it from another one
 _TIMED_CHARS = 1_600  # of these, at the ends, in which only times and durations are left out
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
-_OLD_KEYS = ("old_string", "old_str", "oldText", "old_source")
-_NEW_KEYS = ("new_string", "new_str", "newText", "new_source", "file_text")
-_FILE_KEYS = ("file_path", "path", "absolute_path")
+OLD_KEYS = ("old_string", "oldString", "old_str", "oldText", "old_text", "old_source")
+NEW_KEYS = ("new_string", "newString", "new_str", "newText", "new_text", "new_source", "file_text")
+FILE_KEYS = ("file_path", "filePath", "path", "absolute_path")
+"""Fields in which edit tools take the text to replace, the one in its place, and the file."""
+PATCH = "*** Begin Patch"
 _CERTAIN = (
     ("cascade", ("Sibling tool call errored", "Cancelled: parallel tool call")),
     (
@@ -136,19 +138,19 @@ def command_text(command: Json) -> str:
 def change_text(tool_input: Json) -> str:
     """Write what an edit did, as `- old` and `+ new` lines; "" for a step that is none."""
     if isinstance(tool_input, str):
-        return "\n".join(_patch_lines(tool_input)) if tool_input.startswith("*** Begin Patch") else ""
+        return "\n".join(_patch_lines(tool_input)) if tool_input.startswith(PATCH) else ""
     if not isinstance(tool_input, dict):
         return ""
     edits = tool_input.get("edits")
     lines: list[str] = []
     for edit in (tool_input, *(edits if isinstance(edits, list) else ())):
         if isinstance(edit, dict):
-            lines += _signed("-", _first(edit, _OLD_KEYS))
-            lines += _signed("+", _first(edit, _NEW_KEYS))
-    if not lines and _text(_first(tool_input, _FILE_KEYS)):
+            lines += _signed("-", _first(edit, OLD_KEYS))
+            lines += _signed("+", _first(edit, NEW_KEYS))
+    if not lines and _text(_first(tool_input, FILE_KEYS)):
         lines += _signed("+", tool_input.get("content"))
     patch = _text(_first(tool_input, ("input", "patch")))
-    if not lines and patch.startswith("*** Begin Patch"):
+    if not lines and patch.startswith(PATCH):
         lines += _patch_lines(patch)
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from ratchet.failures.tool_call import FILE_KEYS, NEW_KEYS, OLD_KEYS, PATCH
 from ratchet.failures.wordings import UNREAD
 
 TYPE_CHECKING = False
@@ -27,11 +28,7 @@ _LEAST_CHARS = 8  # of a text without its white space: a shorter one stands ever
 _DONE_CHARS = 16  # the same of a new text that is there already
 _LEAST_SHARE = 0.6  # of the lines of a text that stand in one place, where others do not
 _ANCHORS = 200  # lines of a text by which its place is found
-_FILES = ("file_path", "filePath", "path", "absolute_path")
-_OLD = ("old_string", "oldString", "old_str", "oldText")
-_NEW = ("new_string", "newString", "new_str", "newText")
 _ALL = ("replace_all", "replaceAll", "allow_multiple")
-_PATCH = "*** Begin Patch"
 _QUOTES = str.maketrans("“”„‟‘’‚‛`–—−‑…", "\"\"\"\"'''''----.")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&apos;", "'"), ("&amp;", "&"))
 
@@ -53,12 +50,12 @@ def edits_of(given: Json) -> list[Edit]:
         return list(_hunks(patch))
     if not isinstance(given, dict):
         return []
-    path, listed = _first(given, _FILES), given.get("edits")
+    path, listed = _first(given, FILE_KEYS), given.get("edits")
     found = [each for each in (given, *(listed if isinstance(listed, list) else ())) if isinstance(each, dict)]
     made = [
-        Edit(_first(each, _FILES) or path, old, _first(each, _NEW), every=any(each.get(name) is True for name in _ALL))
+        Edit(_first(each, FILE_KEYS) or path, old, _first(each, NEW_KEYS), every=any(each.get(name) is True for name in _ALL))
         for each in found
-        if (old := _first(each, _OLD))
+        if (old := _first(each, OLD_KEYS))
     ]
     return [each for each in made if each.path]
 
@@ -345,7 +342,7 @@ def _first(row: dict[str, Json], names: Sequence[str]) -> str:
 def _patch_in(given: Json) -> str:
     """The patch that a call holds; "" for none."""
     if isinstance(given, str):
-        return given[at:] if (at := given.find(_PATCH)) >= 0 else ""
+        return given[at:] if (at := given.find(PATCH)) >= 0 else ""
     inside = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
     return next((patch for each in inside if (patch := _patch_in(each))), "")
 
