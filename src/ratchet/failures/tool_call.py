@@ -12,7 +12,7 @@ from ratchet.failures.redaction import text as redaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ratchet.records import Json, Row
 
@@ -52,9 +52,9 @@ _CERTAIN = (
 )
 
 
-def step_row(tool: str, tool_input: Json) -> Row:
+def step_row(tool: str, tool_input: Json, written: Callable[[Json], str] | None = None) -> Row:
     """The step of a call as an Outcome keeps it: tool, command head, target, input and the change that it makes, each
-    redacted and capped; what is empty is left out."""
+    redacted and capped; what is empty is left out. `written` writes JSON, where that of `json` is too dear."""
     from ratchet.failures.intent import intent
 
     head, target = intent(tool, tool_input)
@@ -62,7 +62,7 @@ def step_row(tool: str, tool_input: Json) -> Row:
         "tool": redaction.label(tool),
         "head": safe(head, 200),
         "target": safe(target, 500),
-        "input": safe(input_text(tool, tool_input), INPUT_CHARS),
+        "input": safe(input_text(tool, tool_input, written=written), INPUT_CHARS),
         "change": safe(change_text(tool_input), CHANGE_CHARS),
     }
     return {name: value for name, value in step.items() if value}
@@ -108,7 +108,9 @@ def message_text(text: str) -> str:
     return safe(text, MESSAGE_CHARS)
 
 
-def input_text(tool: str, tool_input: Json, *, text_chars: int = INPUT_CHARS) -> str:
+def input_text(
+    tool: str, tool_input: Json, *, text_chars: int = INPUT_CHARS, written: Callable[[Json], str] | None = None
+) -> str:
     """A tool's input as one text: a shell's is its command, another's compact JSON, each of its texts cut to
     `text_chars`."""
     if isinstance(tool_input, str):
@@ -120,6 +122,8 @@ def input_text(tool: str, tool_input: Json, *, text_chars: int = INPUT_CHARS) ->
             return command
     if not tool_input:
         return ""
+    if written is not None:
+        return written(_shortened(tool_input, text_chars))
     import json
 
     return json.dumps(_shortened(tool_input, text_chars), ensure_ascii=False, separators=(",", ":"))

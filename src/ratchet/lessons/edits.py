@@ -15,15 +15,16 @@ from ratchet.failures.wordings import UNREAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from ratchet.records import Json, Row
+    from ratchet.records import Json
 
 GROUP = "edits"
 """The group of the lesson, and its key: it answers every edit whose text is not in its file."""
 FILE_BYTES = 2_000_000  # a larger file costs a hook more than it has
 _PLACES = 4  # that are named of a text that stands in several
 _APART_LINES = 6  # of context above or below that tell them apart: a model copies few more without a fault
+_BLOCK_LINES = 500  # that are counted at once
 _LEAST_CHARS = 8  # of a text without its white space: a shorter one stands everywhere
 _DONE_CHARS = 16  # the same of a new text that is there already
 _LEAST_SHARE = 0.6  # of the lines of a text that stand in one place, where others do not
@@ -83,11 +84,6 @@ def told(message: str, given: Json, project: str) -> str:
     return ""
 
 
-def filled(rows: Iterable[Row], said: str) -> list[Row]:
-    """The lessons; that of edits with what is said of this one."""
-    return [{**row, "text": said} if row.get("group") == GROUP else row for row in rows]
-
-
 def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
     """Say where in a text what an edit looks for stands, and what is different there; "" for nothing certain."""
     count = text.count(old)
@@ -142,8 +138,8 @@ def _alike(text: str, old: str) -> str:
             return ""
         if count:
             lines, at = text.split("\n"), held.find(wanted)
-            sizes = [len(plain(line)) for line in lines]
-            (first, skipped), (last, size) = _line_at(sizes, at), _line_at(sizes, at + len(wanted) - 1)
+            first, skipped = _line_at(lines, plain, at)
+            last, size = _line_at(lines, plain, at + len(wanted) - 1)
             there = f"The text stands at {_lines(first, last)} of this file"
             return f"{there} {_other(name) if name else _white(_cut(lines[first - 1 : last], skipped, size + 1), old)}"
     return ""
@@ -310,13 +306,14 @@ def _span_at(text: str, start: int, part: str) -> tuple[int, int]:
     return first, first + part.rstrip("\n").count("\n")
 
 
-def _line_at(sizes: Sequence[int], at: int) -> tuple[int, int]:
-    """(the line, counted from one, in which the character `at` of all is, how many of the line are before it)."""
-    for number, size in enumerate(sizes, 1):
-        if at < size:
-            return number, at
-        at -= size
-    raise ValueError(at)
+def _line_at(lines: Sequence[str], plain: Callable[[str], str], at: int) -> tuple[int, int]:
+    """(the line, counted from one, in which the character `at` of the plain text is, how many of the line are before
+    it)."""
+    number = 0
+    for step in (_BLOCK_LINES, 1):
+        while number < len(lines) and at >= (size := len(plain("\n".join(lines[number : number + step])))):
+            number, at = number + step, at - size
+    return number + 1, at
 
 
 def _cut(lines: Sequence[str], skipped: int, size: int) -> list[str]:

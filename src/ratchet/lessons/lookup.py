@@ -103,7 +103,9 @@ def matching(
         return []
     store = _opened(exposure.store_path(home))
     try:
-        keyed = _keyed(store, message, project, asked, edit)
+        if edit and (found := _of_edit(store, message, project, edit)):
+            return found
+        keyed = _keyed(store, message, project, asked)
         told = keyed + _sure(store, message, project, {str(row["id"]) for row in keyed})
     finally:
         store.close()
@@ -154,7 +156,21 @@ def _is_whole(folder: str, files: Mapping[str, Json]) -> bool:
     return count == len(files)
 
 
-def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str, edit: Json) -> list[Row]:
+def _of_edit(store: sqlite3.Connection, message: str, project: str, edit: Json) -> list[Row]:
+    """The lesson that says what an edit's file tells of its failure: where that is known, no memory says it better."""
+    from ratchet.lessons import edits
+
+    said = edits.told(message, edit, project)
+    try:
+        found = _read(store, _BY_KEY, (wire.written([edits.GROUP]),), project) if said else []
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):  # a store that nobody has opened since its layout changed
+            return []
+        raise
+    return [{**row, "text": said} for row in found]
+
+
+def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str) -> list[Row]:
     """Lessons for the tests that fail and the findings of an output, in the order in which it shows them; habits of
     silencing a check behind the others."""
     from ratchet.failures.diagnostics import import_keys_of, keys_of
@@ -168,12 +184,6 @@ def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str, ed
 
         missing = paths.missing_path(message, asked)
         keys += [paths.GROUP] if missing else []
-    missed = ""
-    if edit:
-        from ratchet.lessons import edits
-
-        missed = edits.told(message, edit, project)
-        keys += [edits.GROUP] if missed else []
     try:
         found = _read(store, _BY_KEY, (wire.written(keys),), project) if keys else []
     except sqlite3.OperationalError as error:
@@ -192,8 +202,6 @@ def _keyed(store: sqlite3.Connection, message: str, project: str, asked: str, ed
         found = origins.narrowed(found, imports)
     if missing:
         found = paths.placed(found, missing, exposure.repository_of(project) or project)
-    if missed:
-        found = edits.filled(found, missed)
     return sorted(found, key=place)
 
 

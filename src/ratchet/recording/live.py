@@ -33,7 +33,7 @@ def failed_row(
     the call, `flag` whether it says that the call failed (None: it does not say)."""
     import time
 
-    step = tool_call.step_row(tool, given)
+    step = tool_call.step_row(tool, given, _written)
     failure = failure_row(
         said,
         flag=flag,
@@ -67,6 +67,18 @@ def unnamed(tool: str, given: Json, before: int) -> str:
     from ratchet.recording import wire
 
     return f"{tool}-{ids.hex_of(wire.written([tool, given]))[:24]}-{before}"
+
+
+def _written(value: Json) -> str:
+    """JSON as `json` writes it, which is loaded for what is none alone: it costs a hook more than its whole start."""
+    from ratchet.recording import wire
+
+    try:
+        return wire.written(value)
+    except ValueError:  # NaN
+        import json
+
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _text(row: Row, name: str) -> str:

@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
 
+try:  # the C half of `json`: its Python half loads `re`, a quarter of the time that a hook has
+    from _json import encode_basestring, encode_basestring_ascii, scanstring
+except ImportError:  # another implementation of Python
+    from json.decoder import scanstring  # type: ignore[no-redef,attr-defined]
+    from json.encoder import encode_basestring, encode_basestring_ascii
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +25,6 @@ _LONG = 400
 _JUDGED = 80  # characters of a value that its name judges
 _LINE = r"(?<!\\)(?:\\\\){0,20}\\n"
 _MARKED = r"\0(\d+)\0"  # no text that is kept holds it
-_decoders: list[Callable[[str], str]] = []  # made once: to make one takes as long as to read a short run
 
 
 def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[str], str]) -> str:
@@ -46,17 +51,20 @@ def hide_escaped(text: str, hide: Callable[[str], str], hide_around: Callable[[s
 
 
 def _hidden(written: str, hide: Callable[[str], str]) -> str:
-    import json
-
-    if not _decoders:
-        _decoders.append(json.JSONDecoder(strict=False).decode)
-    decode = _decoders[0]
     try:
-        plain = decode(f'"{written}"')
+        plain = _read(written)
     except ValueError:  # another language's escapes: a backslash that JSON does not know is one itself
-        doubled = compiled(_NO_JSON).sub(r"\g<0>\1", written)
-        plain = decode(f'"{doubled}"')
+        plain = _read(compiled(_NO_JSON).sub(r"\g<0>\1", written))
     found = hide(plain)
     if found == plain:
         return written
-    return json.dumps(found, ensure_ascii=written.isascii() or "\\u" in written)[1:-1]
+    encode = encode_basestring_ascii if written.isascii() or "\\u" in written else encode_basestring
+    return str(encode(found)[1:-1])
+
+
+def _read(written: str) -> str:
+    """What an escaped text says. Raises ValueError."""
+    plain, end = scanstring(f'{written}"', 0, False)
+    if end != len(written) + 1:
+        raise ValueError(f"a quote is at character {end}")
+    return str(plain)
