@@ -26,7 +26,9 @@ from typing import Any
 from ratchet.failures.wordings import CHANGED, UNREAD
 from ratchet.lessons.edits import Edit, answer, edits_of
 
-_PLACE = re.compile(r"\bat lines? (\d+)(?: (?:to|and) (\d+))?|^Lines (\d+) (?:to|and) (\d+)|begins at lines ([\d, and]+)", re.I)
+_PLACE = re.compile(
+    r"\bat lines? (\d+)(?: (?:to|and) (\d+))?|^Lines (\d+) (?:to|and) (\d+)|begins at lines ([\d, and]+)", re.IGNORECASE
+)
 _AROUND = 12  # lines around one of several places: the edit that follows has to take some into it
 
 

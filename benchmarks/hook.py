@@ -104,7 +104,10 @@ def main() -> int:
             "failure, no lessons": (_shell(commands["empty"]["PostToolUseFailure"]), _event(error=KNOWN)),
             "failure in a batch": (_shell(commands["full"]["PostToolBatch"]), _batch("<tool_use_error>" + KNOWN)),
             **{
-                f"failed edit, file of {size_kb:,} KB": (_shell(commands["full"]["PostToolBatch"]), _edit(root, size_kb))
+                f"failed edit, file of {size_kb:,} KB": (
+                    _shell(commands["full"]["PostToolBatch"]),
+                    _edit(root, size_kb),
+                )
                 for size_kb in (SMALL_KB, LARGE_KB)
             },
             "success": (_shell(commands["full"]["PostToolBatch"]), _batch("On branch main\nnothing to commit")),
@@ -139,7 +142,9 @@ def main() -> int:
             at_most(f"failure, exact match of {LESSONS:,}", ratio("failure, exact"), 2.8, baseline=baseline),
             at_most(f"failure in a batch of {LESSONS:,}", ratio("failure in a batch"), 2.8, baseline=baseline),
             at_most(
-                f"failed edit in a file of {SMALL_KB} KB", ratio(f"failed edit, file of {SMALL_KB} KB"), 2.8,
+                f"failed edit in a file of {SMALL_KB} KB",
+                ratio(f"failed edit, file of {SMALL_KB} KB"),
+                2.8,
                 baseline=baseline,
             ),
             at_most("a call that succeeds", ratio("success"), 1.5, baseline=baseline),

@@ -55,7 +55,9 @@ def test_it_is_told_where_the_text_of_an_edit_stands_that_it_did_not_find(
     read = Call(missing.tool, {**missing.input, **dict.fromkeys(missing.input, str(machine.project / "a.txt"))})
     with Provider({"": [read, machine.edit(file.replace("return price", "yield price")), "done"]}) as provider:
         machine.session(provider)
-        assert where(provider, "stand 2 of the 3 lines of the old text; its line 3 is not there") == [2], provider.texts()[-1][-3000:]
+        assert where(provider, "stand 2 of the 3 lines of the old text; its line 3 is not there") == [2], (
+            provider.texts()[-1][-3000:]
+        )
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -54,7 +54,12 @@ def edits_of(given: Json) -> list[Edit]:
     path, listed = _first(given, FILE_KEYS), given.get("edits")
     found = [each for each in (given, *(listed if isinstance(listed, list) else ())) if isinstance(each, dict)]
     made = [
-        Edit(_first(each, FILE_KEYS) or path, old, _first(each, NEW_KEYS), every=any(each.get(name) is True for name in _ALL))
+        Edit(
+            _first(each, FILE_KEYS) or path,
+            old,
+            _first(each, NEW_KEYS),
+            every=any(each.get(name) is True for name in _ALL),
+        )
         for each in found
         if (old := _first(each, OLD_KEYS))
     ]
@@ -90,7 +95,7 @@ def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
     if count == 1 or (count and every) or not old.strip() or old == new:
         return ""
     if count:
-        return _several(text, old, count)
+        return _several(text, old)
     bare, wanted = _bare(new), _bare(old)
     if len(bare) >= _DONE_CHARS and bare not in wanted and text.count(new) == 1:
         return (
@@ -103,7 +108,7 @@ def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
 # --- the places -----------------------------------------------------------------------------------------------------
 
 
-def _several(text: str, old: str, count: int) -> str:
+def _several(text: str, old: str) -> str:
     """Say where a text stands that is not unique, and how many lines around it tell the places apart."""
     starts: list[int] = []
     at = text.find(old)

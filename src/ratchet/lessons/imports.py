@@ -1,6 +1,6 @@
-"""Keeps the lessons whose words are found at the failure: one a project that says whence its edits import names, one that
-says where its files are, and one of all projects of edits that miss their text. Functions of what sessions imported,
-opened and edited."""
+"""Keeps the lessons whose words are found at the failure: one a project that says whence its edits import names, one
+that says where its files are, and one of all projects of edits that miss their text. Functions of what sessions
+imported, opened and edited."""
 
 from __future__ import annotations
 

@@ -93,9 +93,7 @@ _SKILL_BYTES = 1_000_000  # of a file of a skill
 _PAIRS, _PAIR_CHARS = 5, 240  # commands that are named after a compaction: a few lines
 
 
-def matching(
-    home: str, failure: Row, *, project: str, asked: str = "", tool: str = "", edit: Json = None
-) -> list[Row]:
+def matching(home: str, failure: Row, *, project: str, asked: str = "", tool: str = "", edit: Json = None) -> list[Row]:
     """Lessons for a failure: by its findings, else the memory that is surely about it (`finding.judged`). `asked` is
     the command that failed and `tool` what ran it, "" where they are not known; `edit` is what an edit was given."""
     message = str(failure.get("message") or "")

@@ -45,8 +45,8 @@ def to_failure(
     given: Json = None,
 ) -> str:
     """The lessons for a call that failed: `row` is its Outcome as it was journalled, `tools` the names that tools have
-    for who asks, `given` the whole input of the call. Nothing is said that the session was told in vain before, nor what
-    is in `met`, to which it is added. Raises sqlite3.Error, OSError."""
+    for who asks, `given` the whole input of the call. Nothing is said that the session was told in vain before, nor
+    what is in `met`, to which it is added. Raises sqlite3.Error, OSError."""
     failure = row.get("failure")
     if not isinstance(failure, dict) or failure.get("kind") in EXCUSED or exposure.published(home).active == 0:
         return ""

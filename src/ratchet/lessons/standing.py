@@ -32,7 +32,8 @@ _PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 class LessonStanding:
     """Traits on which the place of a lesson depends, of its row. `is_habit`: it says that the project silences a check;
     `silences`: it says so of one of its remedies; `is_explained`: the failing tool names what is wrong; `is_one_off`:
-    it is about a name that only one session met; `is_table`: it holds a line for each of many names."""
+    it is about a name that only one session met; `is_table`: it holds a line for each of many names, or what it says is
+    looked up at the failure."""
 
     __slots__ = (
         "_asked",
@@ -147,7 +148,7 @@ def unsaid(each: LessonStanding) -> str:
     if each.known:
         return "whoever knows the tool knows it"
     if each.is_table:
-        return "each of its lines is about one name; it is told where that is missing"
+        return "what it has to say is known once a step fails; it is told there"
     if each.is_one_off:
         return "one session alone met the name that it is about; it is told where that very name fails"
     if each.is_told_once:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import ratchet
 from ratchet.failures.patterns.ingest import ingest
+from ratchet.lessons.credit import settle
 from ratchet.lessons.edits import answer, edits_of, told
 from ratchet.lessons.lessons import listed, retire
 from ratchet.lessons.mined import mine_session
@@ -46,20 +48,26 @@ BODY = "for _, item := range cart.Items {\n\tsum += item.Price\n}\n"
         (
             BODY,
             "x",
-            "The text stands at lines 5 to 7 of this file with 1 tab more before each line than in the call. "
-            "Put it before each line of the old text, and of the new one.",
+            (
+                "The text stands at lines 5 to 7 of this file with 1 tab more before each line than in the call. "
+                "Put it before each line of the old text, and of the new one."
+            ),
         ),
         (
             "\t\t\tsum := 0\n\t\t\tfor _, item",
             "x",
-            "The text stands at lines 4 and 5 of this file with 2 tabs less before each line than in the call. "
-            "Take them from each line of the old text, and of the new one.",
+            (
+                "The text stands at lines 4 and 5 of this file with 2 tabs less before each line than in the call. "
+                "Take them from each line of the old text, and of the new one."
+            ),
         ),
         (
             "    for _, item := range cart.Items {\n        sum += item.Price",
             "x",
-            "The text stands at lines 5 and 6 of this file with other indentation "
-            "(1 tab, where the call has 4 blanks). Copy it from there.",
+            (
+                "The text stands at lines 5 and 6 of this file with other indentation "
+                "(1 tab, where the call has 4 blanks). Copy it from there."
+            ),
         ),
         ("\treturn sum \n", "x", "The text stands at line 8 of this file with other blanks at the ends of lines."),
         ("\treturn sum\n\n}", "x", "The text stands at lines 8 and 9 of this file with other blank lines."),
@@ -245,6 +253,18 @@ def test_the_coin_withholds_it_and_the_report_counts_it(r: ratchet.Ratchet, proj
     asked = edit(project / "cart.go")
     assert r.failed("shop", tool="Edit", input=asked, error=ABSENT, project=project, session=s) == ""
     assert r.report().waiting == 1
+
+
+def test_its_cure_is_judged_by_the_next_edits_of_that_file(r: ratchet.Ratchet, project: Path, home: Path) -> None:
+    s = next(name for name in map(str, range(99)) if _is_shown(r, name))
+    asked = edit(project / "cart.go")
+    assert r.failed("shop", tool="Edit", input=asked, error=ABSENT, project=project, session=s)
+    r.succeeded("shop", tool="Edit", input=edit(project / "cart.go", "\tsum := 0"), project=project, session=s)
+    r.outcomes()  # drained
+    store = SqliteStore(home / "ratchet.db")
+    assert settle(store, now=time.time(), ended=[s]).counted == 1
+    (lesson,) = store.find("lessons").rows
+    assert (lesson["uses"], lesson["wins"]) == (1, 1)
 
 
 def _is_shown(r: ratchet.Ratchet, name: str) -> bool:
