@@ -6,7 +6,8 @@ DIR holds sessions of Claude Code (JSON lines; public source: entireio/cli, MIT,
 sessions on a branch `entire/checkpoints/v1`). A failed edit is one whose text was not in its file, or not once. The
 file is taken as it was: as the next edit of it that worked names it (`originalFile`), else as the session last read or
 wrote it. An answer is right where that next edit replaced lines that it names, wrong where it replaced others, unknown
-where none followed, or the whole file was written. `spared` are the calls after a right answer that failed on the file
+where none followed, or the whole file was written. Of those that say how far the text is to be moved it is
+asked, too, whether it then stands there, once. `spared` are the calls after a right answer that failed on the file
 again, or looked at it, before that edit.
 
 Beside it, in the same run: the line of the file that is the first one of the old text, where there is one alone.
@@ -24,11 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from ratchet.failures.wordings import CHANGED, UNREAD
-from ratchet.lessons.edits import Edit, answer, edits_of
+from ratchet.lessons.edit_calls import Edit, edits_of
+from ratchet.lessons.edits import answer
 
 _PLACE = re.compile(
     r"\bat lines? (\d+)(?: (?:to|and) (\d+))?|^Lines (\d+) (?:to|and) (\d+)|begins at lines ([\d, and]+)", re.IGNORECASE
 )
+_MOVES = re.compile(r"with (\d+) (tab|blank)s? (more|less) before each line")
 _AROUND = 12  # lines around one of several places: the edit that follows has to take some into it
 
 
@@ -70,7 +73,8 @@ def main() -> None:
 def _line(found: Counter[str]) -> str:
     said = (
         f"{found['missed']} failed edits, the file known of {found['known']}: answered {found['answered']}, right "
-        f"{found['right']}, wrong {found['wrong']}, unknown {found['unknown']}; calls spared {found['spared']}"
+        f"{found['right']}, wrong {found['wrong']}, unknown {found['unknown']}; {found['fits']} of {found['moves']} as told "
+        f"stand there; calls spared {found['spared']}"
     )
     return f"{said} | first line alone: right {found['plain right']}, wrong {found['plain wrong']}"
 
@@ -95,6 +99,9 @@ def _counted(folder: Path, *, shown: bool) -> Counter[str]:
             verdict = _verdict(_named(said), text, following) if said else "silent"
             found["answered"] += bool(said)
             found[verdict] += 1
+            if moved := _MOVES.search(said):
+                found["moves"] += 1
+                found["fits"] += text.count(_moved(edit.old, moved)) == 1
             if verdict == "right":
                 found["spared"] += _spared(calls, at, following)
             found[f"plain {_verdict(_first_line(text, edit.old), text, following)}"] += 1
@@ -169,6 +176,13 @@ def _named(said: str) -> list[tuple[int, int]]:
         return [(int(each) - _AROUND, int(each) + _AROUND) for each in re.findall(r"\d+", found[5])]
     first = int(found[1] or found[3])
     return [(first, int(found[2] or found[4] or first))]
+
+
+def _moved(old: str, said: re.Match[str]) -> str:
+    step = ("\t" if said[2] == "tab" else " ") * int(said[1])
+    if said[3] == "less":
+        return "\n".join(line.removeprefix(step) for line in old.split("\n")).strip()
+    return "\n".join(step + line if line.strip() else line for line in old.split("\n")).strip()
 
 
 def _first_line(text: str, old: str) -> list[tuple[int, int]]:

@@ -7,63 +7,27 @@ said, since whoever wrote it would speak to the agent. What is not certain is no
 
 from __future__ import annotations
 
-import os
-import stat
-
-from ratchet.failures.tool_call import FILE_KEYS, NEW_KEYS, OLD_KEYS, PATCH
 from ratchet.failures.wordings import UNREAD
+from ratchet.lessons.edit_calls import FILE_BYTES, bare, edits_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ratchet.records import Json
 
 GROUP = "edits"
 """The group of the lesson, and its key: it answers every edit whose text is not in its file."""
-FILE_BYTES = 2_000_000  # a larger file costs a hook more than it has
 _PLACES = 4  # that are named of a text that stands in several
 _APART_LINES = 6  # of context above or below that tell them apart: a model copies few more without a fault
 _BLOCK_LINES = 500  # that are counted at once
 _LEAST_CHARS = 8  # of a text without its white space: a shorter one stands everywhere
 _DONE_CHARS = 16  # the same of a new text that is there already
 _LEAST_SHARE = 0.6  # of the lines of a text that stand in one place, where others do not
+_MOST_EDITS = 100  # of one call: each goes through the whole file
 _ANCHORS = 200  # lines of a text by which its place is found
-_ALL = ("replace_all", "replaceAll", "allow_multiple")
 _QUOTES = str.maketrans("“”„‟‘’‚‛`–—−‑…", "\"\"\"\"'''''----.")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&apos;", "'"), ("&amp;", "&"))
-
-
-class Edit:
-    """One text of a file that a call wants replaced; `every` says that all places are meant."""
-
-    __slots__ = ("every", "new", "old", "path")
-
-    def __init__(self, path: str, old: str, new: str, *, every: bool = False) -> None:
-        self.path, self.old, self.new, self.every = path, old, new, every
-
-
-def edits_of(given: Json) -> list[Edit]:
-    """The edits that a tool was asked for, in order, by the fields that edit tools have or as a patch; [] of another
-    call."""
-    patch = _patch_in(given)
-    if patch:
-        return list(_hunks(patch))
-    if not isinstance(given, dict):
-        return []
-    path, listed = _first(given, FILE_KEYS), given.get("edits")
-    found = [each for each in (given, *(listed if isinstance(listed, list) else ())) if isinstance(each, dict)]
-    made = [
-        Edit(
-            _first(each, FILE_KEYS) or path,
-            old,
-            _first(each, NEW_KEYS),
-            every=any(each.get(name) is True for name in _ALL),
-        )
-        for each in found
-        if (old := _first(each, OLD_KEYS))
-    ]
-    return [each for each in made if each.path]
 
 
 def told(message: str, given: Json, project: str) -> str:
@@ -72,19 +36,21 @@ def told(message: str, given: Json, project: str) -> str:
     if message.startswith(UNREAD):
         return ""
     edits = edits_of(given)
+    if len(edits) > _MOST_EDITS or sum([len(each.old) + len(each.new) for each in edits]) > FILE_BYTES:
+        return ""
     now: dict[str, str | None] = {}
     whole: dict[str, str | None] = {}
     for number, edit in enumerate(edits, 1):
         if edit.path not in now:
-            now[edit.path] = whole[edit.path] = _text_of(edit.path, project)
+            now[edit.path] = whole[edit.path] = text_of(edit.path, project)
         text, first = now[edit.path], whole[edit.path]
         if text is None or first is None:
             return ""
-        count = text.count(edit.old)
-        if count == 1 or (count and edit.every):
-            now[edit.path] = text.replace(edit.old, edit.new)
+        if (then := edit.applied(text)) is not None:
+            now[edit.path] = then
             continue
-        said = answer(first, edit.old, edit.new, every=edit.every) if count == first.count(edit.old) else ""
+        same = text.count(edit.old) == first.count(edit.old)  # else an edit before it in the call took it away
+        said = answer(first, edit.old, edit.new, every=edit.every) if same else ""
         return f"Edit {number} of {len(edits)}: {said}" if said and len(edits) > 1 else said
     return ""
 
@@ -96,8 +62,8 @@ def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
         return ""
     if count:
         return _several(text, old)
-    bare, wanted = _bare(new), _bare(old)
-    if len(bare) >= _DONE_CHARS and bare not in wanted and text.count(new) == 1:
+    done = bare(new)
+    if len(done) >= _DONE_CHARS and done not in bare(old) and text.count(new) == 1:
         return (
             f"The new text stands in this file already, at {_lines(*_span(text, new))}: "
             "the edit may be done. Read there before you edit it again."
@@ -110,13 +76,12 @@ def answer(text: str, old: str, new: str = "", *, every: bool = False) -> str:
 
 def _several(text: str, old: str) -> str:
     """Say where a text stands that is not unique, and how many lines around it tell the places apart."""
-    starts: list[int] = []
-    at = text.find(old)
-    while at >= 0:
-        starts.append(at)
-        at = text.find(old, at + len(old))
-    if len(starts) > _PLACES:
-        return f"The old text stands {len(starts)} times in this file: it needs more lines around it to mean one place."
+    count = text.count(old)
+    if count > _PLACES:
+        return f"The old text stands {count} times in this file: it needs more lines around it to mean one place."
+    starts = [text.find(old)]
+    while len(starts) < count:
+        starts.append(text.find(old, starts[-1] + len(old)))
     lines = text.split("\n")
     spans = [_span_at(text, start, old) for start in starts]
     found = sorted({first for first, _ in spans})
@@ -136,7 +101,7 @@ def _several(text: str, old: str) -> str:
 
 def _alike(text: str, old: str) -> str:
     """Say where a text stands that differs in white space, in quotes or in escapes alone."""
-    for plain, name in ((_bare, ""), (_plain, "quotes, dashes or escapes")):
+    for plain, name in ((bare, ""), (_plain, "quotes, dashes or escapes")):
         wanted, held = plain(old), plain(text)
         count = held.count(wanted)
         if count > 1 or len(wanted) < _LEAST_CHARS:
@@ -167,21 +132,19 @@ def _numbered(text: str, old: str) -> str:
 
 def _near(text: str, old: str) -> str:
     """Say where most lines of a text stand, and which do not."""
-    lines = [_bare(line) for line in text.split("\n")]
-    wanted = [_bare(line) for line in old.strip("\n").split("\n")]
+    lines = [bare(line) for line in text.split("\n")]
+    wanted = [bare(line) for line in old.strip("\n").split("\n")]
     solid = [line for line in wanted if line]
     if len(solid) < 2:
         return ""
     at: dict[str, list[int]] = {line: [] for line in solid}
-    for place, line in enumerate(lines):
-        if line in at:
-            at[line].append(place)
-    pairs = [
-        (number, at[line][0])
-        for number, line in enumerate(wanted)
-        if line and len(at[line]) == 1 and len(line) >= _LEAST_CHARS and wanted.count(line) == 1
-    ]
-    chain = _rising(pairs[:_ANCHORS])
+    asked: dict[str, list[int]] = {line: [] for line in solid}
+    for places, some in ((at, lines), (asked, wanted)):
+        for place, line in enumerate(some):
+            if line in places:
+                places[line].append(place)
+    once = [line for line in asked if len(line) >= _LEAST_CHARS and len(asked[line]) == len(at[line]) == 1]
+    chain = _rising([(asked[line][0], at[line][0]) for line in once[:_ANCHORS]])
     if not chain:
         return ""
     (from_number, first), (to_number, last) = chain[0], chain[-1]
@@ -189,7 +152,8 @@ def _near(text: str, old: str) -> str:
     here = lines[first : last + 1]
     if len(here) > 2 * len(wanted) + 4:
         return ""
-    missing = [number for number, line in enumerate(wanted, 1) if line and line not in here]
+    held = {*here}
+    missing = [number for number, line in enumerate(wanted, 1) if line and line not in held]
     found = [place for place, line in enumerate(here) if line in at]
     if len(solid) - len(missing) < max(2, _LEAST_SHARE * len(solid)):
         return ""
@@ -225,7 +189,7 @@ def _white(there: Sequence[str], old: str) -> str:
     """Say how lines differ that are the same but for white space, and what to do."""
     asked = old.split("\n")
     solid = [[line for line in lines if line.strip()] for lines in (there, asked)]
-    if [*map(_bare, solid[0])] != [*map(_bare, solid[1])]:
+    if [*map(bare, solid[0])] != [*map(bare, solid[1])]:
         return _other("line breaks")
     pairs = [*zip(*solid, strict=True)]
     if any(mine.strip() != its.strip() for mine, its in pairs):
@@ -289,16 +253,11 @@ def _listed(words: Sequence[str]) -> str:
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 
-def _bare(text: str) -> str:
-    """The text without white space."""
-    return "".join(text.split())
-
-
 def _plain(text: str) -> str:
     """The same with one kind of quotes, dashes and escapes."""
     for entity, plain in _ENTITIES:
         text = text.replace(entity, plain)
-    return _bare(text.translate(_QUOTES)).replace("\\", "")
+    return bare(text.translate(_QUOTES)).replace("\\", "")
 
 
 def _span(text: str, part: str) -> tuple[int, int]:
@@ -332,69 +291,3 @@ def _cut(lines: Sequence[str], skipped: int, size: int) -> list[str]:
 def _place(line: str, number: int) -> int:
     """Where in a line a character stands, by how many are before it that are no white space."""
     return [at for at, letter in enumerate(line) if not letter.isspace()][number]
-
-
-# --- calls and files ------------------------------------------------------------------------------------------------
-
-
-def _first(row: dict[str, Json], names: Sequence[str]) -> str:
-    return next((value for name in names if isinstance(value := row.get(name), str) and value), "")
-
-
-def _patch_in(given: Json) -> str:
-    """The patch that a call holds; "" for none."""
-    if isinstance(given, str):
-        return given[at:] if (at := given.find(PATCH)) >= 0 else ""
-    inside = given.values() if isinstance(given, dict) else given if isinstance(given, list) else ()
-    return next((patch for each in inside if (patch := _patch_in(each))), "")
-
-
-def _hunks(patch: str) -> Iterator[Edit]:
-    """The hunks of a patch that change a file."""
-    path, old, new = "", [""][:0], [""][:0]
-    for line in [*patch.split("\n"), "*** End Patch"]:
-        sign = line[:1]
-        if line.startswith(("***", "@@")):
-            if path and old:
-                yield Edit(path, "\n".join(old), "\n".join(new))
-            old, new = [], []
-            if line.startswith("*** "):
-                path = line.partition("*** Update File: ")[2].strip()
-        elif path:
-            if sign != "+":
-                old.append(line[1:])
-            if sign != "-":
-                new.append(line[1:])
-
-
-def _text_of(path: str, project: str) -> str | None:
-    """The text of a file of a project; None where there is none that may be read."""
-    top = _top(os.path.realpath(project)) if os.path.isabs(project) else ""
-    whole = os.path.realpath(os.path.join(project, path))
-    if not top.strip("/") or not whole.startswith(f"{top}/"):
-        return None
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        descriptor = os.open(whole, flags)
-    except (OSError, ValueError):
-        return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > FILE_BYTES:
-            return None
-        data = os.read(descriptor, FILE_BYTES)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return None if b"\0" in data else data.decode("utf-8", "replace").replace("\r\n", "\n")
-
-
-def _top(folder: str) -> str:
-    """The folder that a worktree begins in, else the folder itself."""
-    here = folder
-    while here != os.path.dirname(here):
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        here = os.path.dirname(here)
-    return folder

@@ -12,7 +12,8 @@ import pytest
 import ratchet
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons.credit import settle
-from ratchet.lessons.edits import answer, edits_of, told
+from ratchet.lessons.edit_calls import edits_of
+from ratchet.lessons.edits import answer, told
 from ratchet.lessons.lessons import listed, retire
 from ratchet.lessons.mined import mine_session
 from ratchet.records import Json, Row
@@ -151,7 +152,19 @@ def test_only_a_plain_file_of_the_project_is_read(project: Path) -> None:
     for shown in (project / "cart.go", "cart.go", "in.go", "cmd/../cart.go"):
         assert told(ABSENT, edit(shown), str(project)), shown
     assert told(ABSENT, edit("../cart.go"), str(project / "cmd"))  # a folder of the project is where it stands
-    silent = ("out.go", "large.go", "binary.go", "pipe.go", "gone.go", "cmd", outside, "../other.go", "/dev/zero", "")
+    silent = (
+        "out.go",
+        "large.go",
+        "binary.go",
+        "pipe.go",
+        "gone.go",
+        "cmd",
+        outside,
+        "../other.go",
+        "/dev/zero",
+        "a\0b",
+        "",
+    )
     for each in silent:
         assert not told(ABSENT, edit(each), str(project)), each
     for nowhere in ("", "/", "shop"):
@@ -184,6 +197,10 @@ def test_a_patch_is_edits(project: Path) -> None:
 *** Add File: new.go
 +package shop
 *** Update File: cart.go
+*** Move to: cmd/cart.go
+@@
+-    for _, item := range cart.Items {
++\tfor _, each := range cart.Items {
 @@ func Count
  func Total(cart Cart) int {
 -\tsum := 0
@@ -197,11 +214,13 @@ def test_a_patch_is_edits(project: Path) -> None:
 *** End Patch"""
     found = edits_of({"command": ["apply_patch", patch]})
     assert [(each.path, each.old.count("\n"), each.new.count("\n")) for each in found] == [
+        ("cart.go", 0, 0),  # there, twice and with other white space: that is no fault of a patch
         ("cart.go", 1, 1),
         ("cart.go", 3, 3),
     ]
     said = told("apply_patch verification failed: Failed to find expected lines", {"input": patch}, str(project))
-    assert said.startswith("Edit 2 of 2: At lines 12 to 15 of this file stand 3 of the 4 lines of the old text; its")
+    assert said.startswith("Edit 3 of 3: At lines 12 to 15 of this file stand 3 of the 4 lines of the old text; its")
+    assert [each.path for each in edits_of(edit("notes.md", "a", patch))] == ["notes.md"]
     assert edits_of({"command": "git apply"}) == edits_of(None) == edits_of({"path": "a"}) == []
 
 
