@@ -73,8 +73,8 @@ def main() -> None:
 def _line(found: Counter[str]) -> str:
     said = (
         f"{found['missed']} failed edits, the file known of {found['known']}: answered {found['answered']}, right "
-        f"{found['right']}, wrong {found['wrong']}, unknown {found['unknown']}; {found['fits']} of {found['moves']} as told "
-        f"stand there; calls spared {found['spared']}"
+        f"{found['right']}, wrong {found['wrong']}, unknown {found['unknown']}; "
+        f"{found['fits']} of {found['moves']} moved as told stand there; calls spared {found['spared']}"
     )
     return f"{said} | first line alone: right {found['plain right']}, wrong {found['plain wrong']}"
 
