@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ratchet.failures.wordings import CHANGED, UNREAD
-from ratchet.lessons.edit_calls import Edit, edits_of
+from ratchet.lessons.edit_calls import AskedEdit, edits_of
 from ratchet.lessons.edits import answer
 
 _PLACE = re.compile(
@@ -47,7 +47,7 @@ class Called:
     result: Any
 
     @property
-    def edit(self) -> Edit | None:
+    def edit(self) -> AskedEdit | None:
         """Its only edit; None of another call."""
         found = edits_of(self.given) if self.tool == "Edit" else []
         return found[0] if len(found) == 1 else None
@@ -130,7 +130,7 @@ def _calls(path: Path) -> Iterator[Called]:
                 yield Called(block["tool_use_id"], tool, given, said, failed, record.get("toolUseResult"))
 
 
-def _file_at(calls: Sequence[Called], at: int) -> tuple[str | None, Edit | None]:
+def _file_at(calls: Sequence[Called], at: int) -> tuple[str | None, AskedEdit | None]:
     """(the file of a failed edit as it was then, the edit of it that worked next)."""
     same = [call for call in calls if call.file == calls[at].file and not call.failed]
     later = [call for call in calls[at + 1 :] if call in same]
@@ -191,7 +191,7 @@ def _first_line(text: str, old: str) -> list[tuple[int, int]]:
     return [(places[0], places[0])] if len(places) == 1 else []
 
 
-def _verdict(named: Sequence[tuple[int, int]], text: str, following: Edit | None) -> str:
+def _verdict(named: Sequence[tuple[int, int]], text: str, following: AskedEdit | None) -> str:
     if not named or following is None or text.count(following.old) != 1:
         return "unknown"
     first = text.count("\n", 0, text.index(following.old)) + 1
@@ -199,7 +199,7 @@ def _verdict(named: Sequence[tuple[int, int]], text: str, following: Edit | None
     return "right" if any(first <= end and last >= begin for begin, end in named) else "wrong"
 
 
-def _spared(calls: Sequence[Called], at: int, following: Edit | None) -> int:
+def _spared(calls: Sequence[Called], at: int, following: AskedEdit | None) -> int:
     """Count the calls up to the edit that worked which failed on the same file, or looked at it."""
     count = 0
     for call in calls[at + 1 :]:

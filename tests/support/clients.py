@@ -231,12 +231,13 @@ def teach_edits(machine: Machine) -> None:
     from ratchet.failures.patterns.ingest import ingest
     from ratchet.lessons import exposure
     from ratchet.lessons.mined import mine_session
+    from ratchet.records import Row
     from ratchet.store.sqlite import SqliteStore
     from support.sessions import call, session
 
     teach(machine, [])
     store = SqliteStore(machine.home / "ratchet.db")
-    asked = {"file_path": "/w/shop/cart.py", "old_string": "a", "new_string": "b"}
+    asked: Row = {"file_path": "/w/shop/cart.py", "old_string": "a", "new_string": "b"}
     ingest(store, session([call("Edit", asked, "String to replace not found in file.")]))
     assert mine_session(store, "s1").changed
     store.close()

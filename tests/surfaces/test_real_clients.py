@@ -97,7 +97,7 @@ def test_claude_code_is_told_where_the_text_of_an_edit_stands_that_it_did_not_fi
     claude.ratchet("install", "claude-code", "--hooks-only")
     silence_the_start(claude)
     unread, twice = edit(MOVED), edit("l")
-    steps = [unread, Call("Read", {"file_path": "a.txt"}), edit(MOVED), twice, edit("hello"), "done"]
+    steps: list[Step] = [unread, Call("Read", {"file_path": "a.txt"}), edit(MOVED), twice, edit("hello"), "done"]
     with Provider({"": [absolute(step, claude) for step in steps]}) as provider:
         claude.session(provider)
         assert where(provider, MOVED_ANSWER)[:1] == [3], provider.texts()[-1][-3000:]

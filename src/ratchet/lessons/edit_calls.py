@@ -18,7 +18,7 @@ _OF_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** En
 _ALL = ("replace_all", "replaceAll", "allow_multiple")
 
 
-class Edit:
+class AskedEdit:
     """One text of a file that a call wants replaced; `every` says that all places are meant. A `hunk` of a patch may
     stand in several, the first of which is meant, and with other white space."""
 
@@ -35,14 +35,14 @@ class Edit:
         return text if self.hunk and bare(self.old) in bare(text) else None
 
 
-def edits_of(given: Json) -> list[Edit]:
+def edits_of(given: Json) -> list[AskedEdit]:
     """The edits that a tool was asked for, in order, by the fields that edit tools have or as a patch; [] of another
     call."""
     row = given if isinstance(given, dict) else {}
     path, listed = _first(row, FILE_KEYS), row.get("edits")
     found = [each for each in (row, *(listed if isinstance(listed, list) else ())) if isinstance(each, dict)]
     made = [
-        Edit(
+        AskedEdit(
             _first(each, FILE_KEYS) or path,
             old,
             _first(each, NEW_KEYS),
@@ -70,7 +70,7 @@ def _patch_in(given: Json) -> str:
     return next((word[word.index(PATCH) :] for word in words if isinstance(word, str) and PATCH in word), "")
 
 
-def _hunks(patch: str) -> Iterator[Edit]:
+def _hunks(patch: str) -> Iterator[AskedEdit]:
     """The hunks of a patch that change a file."""
     path = ""
     old: list[str] = []
@@ -79,7 +79,7 @@ def _hunks(patch: str) -> Iterator[Edit]:
         sign = line[:1]
         if line.startswith(("*** ", "@@")):
             if path and old:
-                yield Edit(path, "\n".join(old), "\n".join(new), hunk=True)
+                yield AskedEdit(path, "\n".join(old), "\n".join(new), hunk=True)
             old, new = [], []
             if line.startswith(_OF_FILES):
                 path = line.partition("*** Update File: ")[2].strip()

@@ -43,7 +43,6 @@ _RIVALS = 400  # newest failures of one key that are looked at for what else end
 # How a project is named among touched lessons whose people said something new, whose edits imported, or whose calls
 # opened files.
 _SAID_IN, _IMPORTED_IN, _OPENED_IN = "said in ", "imported in ", "opened in "
-_EDITED = "edited"  # how it is named there that edits failed, in whatever project
 _TUPLES = frozenset(("keys", "forms", "removed", "added"))
 
 
@@ -108,10 +107,8 @@ def keep_evidence(store: Store, session: str, rows: Sequence[Row]) -> SessionKep
     touched |= _touched_by_ways(store, project, ways)
     if any(form.startswith("import ") for form in ways):
         touched.add(_IMPORTED_IN + project)
-    if any(call.ok and call.head in OPENED for call in calls):
+    if any(call.head in OPENED for call in calls):
         touched.add(_OPENED_IN + project)
-    if any(not call.ok and call.head == "edit" for call in calls):
-        touched.add(_EDITED)
     if keep_moves(store, session, calls, project):
         touched.add(_SAID_IN + project)
     new = len({str(row["id"]) for row in found} - known)
@@ -232,10 +229,8 @@ def recount(store: Store, touched: Iterable[str], *, now: float | None = None) -
         changed |= recount_imports(store, project, ran.of(project), now=at)
     opened = {name for name in names if name.startswith(_OPENED_IN)}
     for name in sorted(opened):
-        changed |= recount_paths(store, name.removeprefix(_OPENED_IN), now=at)
-    if _EDITED in names:
-        changed |= recount_edits(store, now=at)
-    for lesson_id in sorted(names - said - imported - opened - {_EDITED}):
+        changed |= recount_paths(store, name.removeprefix(_OPENED_IN), now=at) | recount_edits(store, now=at)
+    for lesson_id in sorted(names - said - imported - opened):
         held = store.get("lessons", lesson_id)
         rows = store.find("resolutions", {"lesson_id": lesson_id}).rows
         made = _draft(store, rows, ran) if rows else None

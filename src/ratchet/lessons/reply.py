@@ -164,7 +164,7 @@ def _fenced(
 
 
 def _told_as(lesson: Row) -> str:
-    """What a lesson is remembered by where it was told: one that says something else at each failure by that, too."""
+    """The name by which a told lesson is remembered: of one that says something else at each failure with that."""
     said = f".{hex_of(_text(lesson, 'text'))[:8]}" if "lines" in lesson else ""
     return f"{lesson['id']}{said}"
 

@@ -63,7 +63,7 @@ def _hidden(written: str, hide: Callable[[str], str]) -> str:
 
 
 def _read(written: str) -> str:
-    """What an escaped text says. Raises ValueError."""
+    """The text of an escaped one. Raises ValueError."""
     plain, end = scanstring(f'{written}"', 0, False)
     if end != len(written) + 1:
         raise ValueError(f"a quote is at character {end}")
