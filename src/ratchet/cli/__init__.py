@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Entry point of `ratchet`."""
-    from ratchet.cli.app import run
-
+    try:
+        from ratchet.cli.app import run
+    except KeyboardInterrupt:  # a moment before `run` would have said so
+        sys.stderr.write("ratchet: interrupted\n")
+        sys.exit(INTERRUPTED)
     run()

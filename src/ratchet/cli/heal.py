@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -25,6 +25,7 @@ from ratchet.healing.book import EpisodeBook, HealMeans, HealRequest
 from ratchet.healing.episode import Budget, Episode
 from ratchet.healing.junit import failed_in
 from ratchet.healing.loop import HealMoment
+from ratchet.healing.planning.plan import TaskPlan
 from ratchet.healing.project_check import argv_of
 from ratchet.healing.report import markdown
 from ratchet.sandbox.environments import environments
@@ -92,22 +93,21 @@ def run(
     the model that is named, or the agent of --solver command:...). Nothing changes without --apply, which takes a
     doubtful result only with --doubtful or --resume; --patch and --branch write it, to be looked at; --strict, never.
 
-    \b
     With --ci a folder ratchet-heal, which git does not see, is left here for a person to review: report.md, and
     heal.patch unless --apply, --branch or --patch is given. On GitHub the report is the job's summary, too.
 
-    \b
     Exit codes: 0 passed (also if doubtful) or only planned; 1 not healed or not applied; 5 refused; 130 cancelled.
     """
-    watching = _Watching(as_json)
+    watching = Watching(as_json)
     try:
         left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
         landing = landing_of(applies=applies, branch=branch, patch=left, doubtful=doubtful)
         book = opened(begins=True).episodes
-        with draining("ending; again to end at once") as cancelled:
+        with draining("ending; again to end at once") as cancelled, watching.waiting():
             plans = planning()
             given = replace(means(), told=heard(watching.told, cancelled), cancelled=cancelled.is_set)
-            given = replace(given, plan=plans.given(instruction, check if resume else None), shown=plans.shown(as_json))
+            shown = watching.asked(plans.shown(as_json))
+            given = replace(given, plan=plans.given(instruction, check if resume else None), shown=shown)
             budget = Budget(attempts=attempts, usd=budget_usd, seconds=budget_s, candidates=candidates)
             if resume and instruction:
                 other = "" if plans.by_default("solver") else solver
@@ -189,17 +189,41 @@ def _warn(folder: Path) -> None:
         click.echo(f"ratchet: {line}", err=True)
 
 
-class _Watching:
-    """Shows what happens, and keeps the episode as it was last seen."""
+class Watching:
+    """Shows what happens, keeps the episode as it was last seen, and says what is waited for while nothing happens."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self.episode: Episode | None = None
+        self._last: HealMoment | None = None
+        self._asks = False
+
+    @property
+    def episode(self) -> Episode | None:
+        return self._last.episode if self._last else None
 
     def told(self, moment: HealMoment) -> None:
-        self.episode = moment.episode
+        self._last = moment
         if not self._quiet:
             show_heal.moment(moment)
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Tell on standard error, now and then, what is waited for."""
+        return nullcontext() if self._quiet else show.ticking(self._awaited)
+
+    def asked(self, shown: Callable[[TaskPlan], TaskPlan | None]) -> Callable[[TaskPlan], TaskPlan | None]:
+        """Keep still while a person looks at a plan: an editor may have the terminal."""
+
+        def shows(plan: TaskPlan) -> TaskPlan | None:
+            self._asks = True
+            try:
+                return shown(plan)
+            finally:
+                self._asks = False
+
+        return shows
+
+    def _awaited(self) -> str:
+        return "" if self._last is None or self._asks else str(show.plain(show_heal.awaited(self._last), 160))
 
 
 def _check(book: EpisodeBook, said: str | None, folder: Path, junit: Path | None, *, as_json: bool) -> tuple[str, ...]:

@@ -51,6 +51,16 @@ def moment(now: HealMoment) -> None:
         out.print(Styled("           ").append(plain(now.text, 160)), style="dim")
 
 
+def awaited(now: HealMoment) -> str:
+    """Name what an episode does after this moment, for whoever sees nothing happen meanwhile."""
+    attempt = "" if now.attempt is None else f"attempt {now.attempt.n}"
+    if now.what == "note":
+        return ": ".join(filter(None, (attempt, now.text)))
+    if now.what == "attempting" and now.attempt is not None:
+        return f"{attempt}: {now.attempt.solver} looks for a change"
+    return "running the check" if now.what == "started" else "looking at what fails"
+
+
 def plan(made: TaskPlan) -> None:
     """The steps that words came to, before anything is done."""
     out = console()

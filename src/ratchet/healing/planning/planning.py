@@ -91,6 +91,8 @@ class Planning:
         self._episode = episode
         self._token = ground.workspace.checkpoint()
         own = own_check(Path(episode.task.folder))
+        if own is not None:
+            ground.note(f"running the project's own check first: {own.text}")
         now = None if own is None else self._try(PlanStep(do="", check=own.argv))
         before = tuple(self._tried(each)[0] for each in episode.task.steps)
         self._seen = _AsItIs(own=own, now=now, before=before, shown=shown)
@@ -212,6 +214,7 @@ class Planning:
                 room = smaller
                 continue
             turn += 1
+            self._ground.note(f"trying the checks that {planner.name} wrote")
             held, objections = self._held(answer, planner.name, told)
             plan = held or plan
             if held is not None and not objections:
