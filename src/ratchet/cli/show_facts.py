@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
+from ratchet.lessons.fact_lines import is_news
 
 if TYPE_CHECKING:
     from ratchet.lessons.facts import ProjectFacts
@@ -43,10 +44,17 @@ def told(out: Console, each: ProjectFacts, limit: int = 8) -> None:
 
 
 def _table(out: Console, each: ProjectFacts) -> None:
-    shown = [ran for ran in each.ran if ran.failures or ran.refused][:_RAN]
-    if not shown:
-        return
-    out.print(Styled("     runs  failed  refused  sessions  (refused: by a person)", "dim"))
+    """Show what one would not expect, a row each; the others together, in a line."""
+    shown = [ran for ran in each.ran if is_news(ran, each)][:_RAN]
+    if shown:
+        out.print(Styled("     runs  failed  refused  sessions  (refused: by a person)", "dim"))
     for ran in shown:
         counts = Styled(f"{ran.runs:>7,} {ran.failures:>7,} {ran.refused:>8,} {ran.sessions:>9,}  ")
         show.row(out, counts.append(show.plain(ran.name, 80)), "  ")
+    others = [ran for ran in each.ran if ran not in shown]
+    if others:
+        runs, failed, refused = (sum(getattr(ran, name) for ran in others) for name in ("runs", "failures", "refused"))
+        named = show.number(len(others), "command or tool").replace("command or tools", "commands and tools")
+        counts = f"{runs:,} runs, {failed:,} failed" + (f", {refused:,} refused" if refused else "")
+        said = f"{'the other ' if shown else ''}{named}: {counts} (ratchet patterns --by command)"
+        show.row(out, Styled(said, "dim"), "  ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ SESSIONS = 3
 """Sessions that make a fact of something seen in them: fewer may be one person's mood."""
 AGAIN_SESSIONS = 2
 _SHARE_CALLS = 5  # runs below which a share says nothing
+_WILSON_Z = 1.96  # 95 %
 _NAME_CHARS = 70  # of a finding in a sentence
 
 
@@ -30,8 +32,26 @@ def lines(found: ProjectFacts, *, limit: int = 8, acting: bool = False) -> list[
     return [line for each in said for line in each][:limit]
 
 
+def is_news(each: CallCounts, found: ProjectFacts) -> bool:
+    """Tell whether one would not expect what became of these calls: they fail oftener than the project's other steps,
+    never work, run checks of their own, or are refused."""
+    known = {one.head for one in (*found.never, *found.refused, *(checked.step for checked in found.checked))}
+    return each.head in known or _stands_out(each, found)
+
+
+def _stands_out(each: CallCounts, found: ProjectFacts) -> bool:
+    """Tell whether it fails oftener than the project's other steps, by the lower end of Wilson's interval (1927, JASA
+    22:209): a tool of which 2 % fail is no news, however often it runs."""
+    if each.failures < SESSIONS or not _again(each, found):
+        return False
+    others = (found.failures - each.failures) / max(1, found.calls - each.calls)
+    n, z, share = each.runs, _WILSON_Z, each.failures / each.runs
+    low = (share + z * z / (2 * n) - z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n)
+    return low > others
+
+
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
-    most = [each for each in found.ran if each.failures >= SESSIONS and _again(each, found)][:5]
+    most = [each for each in found.ran if _stands_out(each, found)][:5]
     if most:
         named = ", ".join(f"{_quoted(each)} {each.failures:,} of {each.runs:,} runs" for each in most)
         yield f"fails most: {named}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ratchet import Ratchet
-from ratchet.cli import show_patterns
+from ratchet.cli import show_facts, show_patterns
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.improving.trials.settle import settle_units
 from ratchet.lessons import delivery, exposure, facts, failing
@@ -177,6 +177,30 @@ def test_what_fails_most_is_so_by_its_failures_however_often_it_works(store: Sto
     found = facts.facts_of(store, SHOP)
     (most,) = [line for line in found.lines if line.startswith("fails most")]
     assert most == "fails most: `make` 3 of 90 runs"
+
+
+def test_only_what_one_would_not_expect_has_a_row_and_the_others_are_counted_together(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = call("Read", {"file_path": f"{SHOP}/cmd/cart.go"})
+    gone = call("Read", {"file_path": f"{SHOP}/cmd/car.go"}, "File does not exist.")
+    for number in range(4):
+        steps = [
+            *[read] * 40,
+            gone,
+            shell("ls"),
+            *[shell("make", "" if n % 2 else "boom: it failed") for n in range(6)],
+        ]
+        ingest(store, session([*steps, refused("Plan")], f"n{number}", start=1_700_000_000.0 + 9_000 * number))
+        mine_session(store, f"n{number}")
+    found = facts.facts_of(store, SHOP)
+    assert [each.name for each in found.ran if each.failures] == ["make", "Read"]
+    (most,) = [line for line in found.lines if line.startswith("fails most")]
+    assert most == "fails most: `make` 12 of 24 runs", "of files that are read, few are ever missing"
+    show_facts.facts([found])
+    table = capsys.readouterr().out.partition("(refused: by a person)")[2].splitlines()
+    assert [line.split()[-1] for line in table[1:3]] == ["make", "Plan"]
+    assert table[3].strip() == "the other 2 commands and tools: 168 runs, 4 failed (ratchet patterns --by command)"
 
 
 def test_a_command_that_speaks_to_the_agent_is_told_to_nobody(store: Store, tmp_path: Path) -> None:
