@@ -26,6 +26,23 @@ def is_shell(tool: str) -> bool:
     return "".join(c for c in name if c.isalnum()) in SHELL_TOOLS
 
 
+def called(tool: str, given: str) -> str:
+    """A step in one line for a person: a command as it was typed, another tool by its name and what it was given, of
+    JSON (`{"pattern": "*.md", "path": "docs"}`) by name and value (`Glob pattern=*.md path=docs`)."""
+    if is_shell(tool) and given:
+        return given
+    import json  # of what a hook process asks for, nothing comes here
+
+    try:
+        held = json.loads(given)
+    except (ValueError, RecursionError):  # cut, or words
+        return f"{tool} {given}".strip()
+    if not isinstance(held, dict):
+        return f"{tool} {given}".strip()
+    said = [f"{name}={each if isinstance(each, str) else json.dumps(each)}" for name, each in held.items()]
+    return " ".join([tool, *said]).strip()
+
+
 FILE_VERBS = {
     tool: verb
     for verb, tools in {

@@ -45,14 +45,13 @@ def recount_paths(store: Store, project: str, *, now: float) -> dict[str, Lesson
         return _kept(store, project, paths.GROUP, None, now)
     opened, seen_at = opened_files(store, {"project": project})
     folders = paths.folders_of(opened)
-    count = sum(map(len, folders.values()))
     told: Row = {
         "keys": [paths.GROUP],
         "lines": {folder: [*names] for folder, names in folders.items()},
         "told": [],
         "kind": "resource_missing",
         "when_text": "a path is not there, in a project whose files are known",
-        "text": f"Names the file that is meant: {count} files in {len(folders)} folders are known.",
+        "text": paths.said_of_all(opened),
         "provenance": "counted in the calls of sessions",
         "seen_at": seen_at,
     }

@@ -70,6 +70,18 @@ def folders_of(opened: Mapping[str, int]) -> dict[str, list[str]]:
     return {folder: folders[folder] for folder in sorted(folders)}
 
 
+def said_of_all(opened: Mapping[str, int]) -> str:
+    """Say to a person what the lesson of a project's files tells, with the file that was opened most as the example."""
+    folders = folders_of(opened)
+    names = [name for held in folders.values() for name in held]
+    files = [f"{folder}/{name}" for folder, held in folders.items() for name in held if folder]
+    alone = [file for file in files if names.count(file.rpartition("/")[2]) == 1]
+    most = min(alone, key=lambda file: (-opened[file], file), default="")
+    example = f"`{most.rpartition('/')[2]}` is `{most}` here." if most else "a file of that name in another folder."
+    known = f"It knows the files that sessions opened: {len(names)} in {len(folders)} folders."
+    return f"Of a path that is not there, say where this project has that file. For example: {example} {known}"
+
+
 def is_told(path: str, files: Iterable[str]) -> bool:
     """Tell whether a path is one of these files, or lies in one of these folders."""
     return any(_ends_with(path, file) or f"/{file}/" in f"/{path}" for file in files)

@@ -48,6 +48,12 @@ def learn(store: SqliteStore, name: str, calls: list[Row]) -> None:
     mine_session(store, name)
 
 
+def test_a_person_reads_what_the_lesson_tells_by_an_example(store: SqliteStore) -> None:
+    (lesson,) = listed(store)
+    assert "For example: `cart.go` is `cmd/cart.go` here." in lesson.text, "it was opened most, and its name is alone"
+    assert "total.go" not in lesson.text
+
+
 @pytest.mark.parametrize(
     ("missing", "told"),
     [

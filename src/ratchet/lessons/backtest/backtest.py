@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ratchet.failures.programs import called
 from ratchet.lessons.backtest.counted import KeptCounts, Saving
 from ratchet.lessons.backtest.counted import counted as count
 from ratchet.lessons.backtest.pasts import pasts
@@ -188,6 +189,12 @@ def _turns(offer: ReplayedOffer) -> int:
     return 1 + len(offer.again) if offer.verdict == "right" else 0
 
 
+def _ran(store: Store, outcome: str) -> str:
+    """The step of an outcome, by its tool and its input."""
+    step = (store.get("outcomes", outcome) or {}).get("step")
+    return called(text_in(step, "tool"), text_in(step, "input"))
+
+
 def _shown(store: Store, every: Sequence[ReplayedOffer], verdict: str) -> tuple[BacktestOffer, ...]:
     """The offers of a verdict that weigh most, one a lesson: by what they save, by how often it was offered, then the
     newest."""
@@ -206,7 +213,7 @@ def _shown(store: Store, every: Sequence[ReplayedOffer], verdict: str) -> tuple[
             session=offer.session,
             outcome=offer.failure,
             at=offer.at,
-            step=text_in((store.get("outcomes", offer.failure) or {}).get("step"), "input"),
+            step=_ran(store, offer.failure),
             key=offer.key,
             text=offer.text,
             verdict=offer.verdict,

@@ -62,6 +62,14 @@ def replay(folder: Path, sessions: Sequence[list[Row]], order: Iterable[int] | N
         store.close()
 
 
+def test_a_step_that_is_no_command_is_told_by_its_tool_and_what_it_was_given(tmp_path: Path) -> None:
+    said = "ENOENT: no such file or directory, posix_spawn '/opt/claude/2.1/claude'"
+    fails = call("Glob", {"pattern": "**/*.md", "path": "docs", "depth": 3}, said)
+    found = replay(tmp_path / "h", [[fails, shell("ls docs")] for _ in range(4)])
+    (best,) = found.best
+    assert best.step == "Glob pattern=**/*.md path=docs depth=3"
+
+
 def test_money_and_time_are_said_first_and_of_tokens_the_new_ones() -> None:
     saved = Saving(turns=24, duration_s=250, tokens=2_213_653, cached=2_100_000, cost_usd=1.16)
     assert cost(saved) == "4 min, at least 1.16 USD, 113,653 new tokens"
