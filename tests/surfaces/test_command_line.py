@@ -174,6 +174,14 @@ def test_a_relative_project_is_the_folder_that_it_names(taught: Shell) -> None:
     assert "No such lessons" in taught.run("lessons", "list", "--project", "./elsewhere").stdout
 
 
+def test_a_report_without_a_case_says_what_to_do_now(shell: Shell) -> None:
+    assert "ratchet install claude-code" in shell.run("report").stdout
+    shell.run("install", "claude-code", "--hooks-only")
+    told = shell.run("report").stdout
+    assert "Hooks tell claude-code" in told
+    assert "ratchet install" not in told
+
+
 def test_a_relative_home_is_the_same_folder_for_whatever_is_started(shell: Shell) -> None:
     assert shell.run("init", "--home", "./kept").stdout.count(str(shell.home / "kept"))
 

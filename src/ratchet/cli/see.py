@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -96,8 +97,8 @@ def classify(text: tuple[str, ...], status: int | None, exit_code: int | None, a
 def report(since: float | None, form: str | None, often: int | None, notify: bool, as_json: bool) -> None:
     """Do the lessons help, and what became of the changes?
 
-    A share of the sessions is left without lessons, by coin; both groups are compared, with an interval that is valid
-    however often you look. With --since it is a digest instead: what ran, what it cost, what is new or rising.
+    A share of the sessions, drawn at random, is told no lesson; both groups are compared, with an interval that is
+    valid however often you look. With --since it is a digest instead: what ran, what it cost, what is new or rising.
     """
     runtime = opened()
     if since is not None:
@@ -111,7 +112,10 @@ def report(since: float | None, form: str | None, often: int | None, notify: boo
     else:
         from ratchet.cli import show_trials
 
-        show.report(found)
+        from ratchet.integrations.install import hooked_agents
+
+        hooked = [] if found.cases else hooked_agents(project=Path.cwd(), environ=os.environ)
+        show.report(found, hooked)
         show_trials.changes(found.changes)
 
 

@@ -104,12 +104,14 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
 @contextmanager
 def ticking(said: Callable[[], str]) -> Iterator[None]:
     """Tell on standard error every half minute how far it is, also while nothing ends: whoever reads a log must see
-    that work goes on."""
+    that work goes on. Nothing is told while there is nothing to say."""
     over, began = threading.Event(), time.monotonic()
 
     def tell() -> None:
         while not over.wait(_TICK_S):
-            console(stderr=True).print(f"  {said()} ({span(time.monotonic() - began)} so far)", style="dim")
+            if at_work := said():
+                line = f"  {at_work} ({span(time.monotonic() - began)} so far)"
+                console(stderr=True).print(line, style="dim", soft_wrap=True)
 
     teller = threading.Thread(target=tell, name="ratchet-told", daemon=True)
     teller.start()
@@ -261,7 +263,7 @@ def _ran(outcome: Outcome) -> str:
     step = outcome.step
     if step is None:
         return outcome.task or outcome.agent
-    return step.input if step.input and programs.is_shell(step.tool) else f"{step.tool} {step.input}"
+    return programs.called(step.tool, step.input)
 
 
 def said_where(sessions: Sequence[str], step: str, people: int = 1) -> str:
@@ -435,12 +437,17 @@ def doctor(checks: Sequence[Check]) -> None:
             row(out, Styled(visible(check.remedy)), "     -> ")
 
 
-def report(found: Report) -> None:
+def report(found: Report, hooked: Sequence[str]) -> None:
+    """Show what is measured; where nothing is, what to do next: `hooked` agents only need to work on."""
     out = console()
     out.print(Styled("Do the lessons help?", "bold"))
     if not found.cases:
         row(out, found.unmeasured, "  ")
-        row(out, "next  ratchet install claude-code     hand them over; first with --dry-run", "  ")
+        if hooked:
+            row(out, f"Hooks tell {', '.join(hooked)} from its next session on. Work as ever, and look again.", "  ")
+            row(out, "next  ratchet doctor                  is all in place?", "  ")
+        else:
+            row(out, "next  ratchet install claude-code     hand them over; first with --dry-run", "  ")
         row(out, "      ratchet backtest                what they would have saved so far", "  ")
         return
     for said in found.lines:

@@ -47,11 +47,11 @@ class Report:
     def unmeasured(self) -> str:
         """Why nothing is measured, in a sentence; "" where something is."""
         if not self.cases:
-            return "Not measured yet: no agent was handed a lesson."
+            return "Not measured yet: no session was told a lesson so far."
         if self.pooled.shown + self.pooled.withheld:
             return ""
         return (
-            f"Not measured yet. Cases where a coin fell for a lesson: {self.waiting} whose session still runs, "
+            f"Not measured yet. Cases that a lesson is known for: {self.waiting} in sessions that still run, "
             f"{self.held_back} that came after one of those, {self.not_attempted} whose step never came up."
         )
 
@@ -60,11 +60,11 @@ class Report:
         """The shares left untold, now and of the cases here, in a sentence."""
         if not self.withheld_share:
             return "Every new session is told its lessons: `withheld_share` sets how many are left without, to compare."
-        now = f"A coin leaves {100 * self.withheld_share:.0f} % of new cases without lessons, to compare with"
+        now = f"Of new cases {100 * self.withheld_share:.0f} %, drawn at random, are told no lesson, to compare with"
         if self.coins is None:
             return f"{now}."
         shares = " to ".join(dict.fromkeys(f"{100 * each:.0f} %" for each in self.coins))
-        return f"{now}; of the cases counted here it left {shares}."
+        return f"{now}; of the cases counted here it was {shares}."
 
 
 def report(store: Store, *, withheld_share: float) -> Report:
@@ -105,7 +105,7 @@ def _cure(effect: Effect, known: credit.Known) -> str:
         told = [unit.ok for unit in apart if unit.shown]
         line += (
             f" Of these, {len(told)} had been told before the step, too ({sum(told)} got past it), and "
-            f"{len(apart) - len(told)} had been left untold then: they have no coin of their own, and are not compared."
+            f"{len(apart) - len(told)} had been left untold then: which of them are told was not drawn anew, so they are not compared."
         )
     return line
 

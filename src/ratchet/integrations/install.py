@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -213,6 +214,17 @@ def installed_hooks(agent: str, *, scope: InstallScope, project: Path, environ: 
             events, tools = hook_entries.events_in(held), hook_entries.tools_before(held, client)
             found.append(FoundHooks(path=entry.path, events=tuple(events), tools=tuple(tools), untrusted=skipped))
     return found
+
+
+def hooked_agents(*, project: Path, environ: Mapping[str, str]) -> list[str]:
+    """Name the agents of a project that have hooks of ours. Raises as `installed_hooks`."""
+    found = dict[str, None]()
+    for agent in registry.names(registry.CLIENTS):
+        for scope in get_args(InstallScope):
+            with suppress(UsageError):  # a place that it does not have
+                if installed_hooks(agent, scope=scope, project=project, environ=environ):
+                    found[agent] = None
+    return [*found]
 
 
 def waiting(home: Path, *, project: Path, environ: Mapping[str, str]) -> int:
