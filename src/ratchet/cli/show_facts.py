@@ -55,6 +55,6 @@ def _table(out: Console, each: ProjectFacts) -> None:
     if others:
         runs, failed, refused = (sum(getattr(ran, name) for ran in others) for name in ("runs", "failures", "refused"))
         named = show.number(len(others), "command or tool").replace("command or tools", "commands and tools")
-        counts = f"{runs:,} runs, {failed:,} failed" + (f", {refused:,} refused" if refused else "")
-        said = f"{'the other ' if shown else ''}{named}: {counts} (ratchet patterns --by command)"
+        ended = f"{runs:,} runs, {failed:,} failed" + (f", {refused:,} refused" if refused else "")
+        said = f"{'the other ' if shown else ''}{named}: {ended} (ratchet patterns --by command)"
         show.row(out, Styled(said, "dim"), "  ")

@@ -14,6 +14,7 @@ SESSIONS = 3
 AGAIN_SESSIONS = 2
 _SHARE_CALLS = 5  # runs below which a share says nothing
 _WILSON_Z = 1.96  # 95 %
+_OFTEN = 0.1  # a share that is news though the other steps fail as often: then all of them are
 _NAME_CHARS = 70  # of a finding in a sentence
 
 
@@ -40,14 +41,14 @@ def is_news(each: CallCounts, found: ProjectFacts) -> bool:
 
 
 def _stands_out(each: CallCounts, found: ProjectFacts) -> bool:
-    """Tell whether it fails oftener than the project's other steps, by the lower end of Wilson's interval (1927, JASA
-    22:209): a tool of which 2 % fail is no news, however often it runs."""
+    """Tell whether it fails oftener than the project's other steps, or than one in ten, by the lower end of Wilson's
+    interval (1927, JASA 22:209): a tool of which 2 % fail is no news, however often it runs."""
     if each.failures < SESSIONS or not _again(each, found):
         return False
     others = (found.failures - each.failures) / max(1, found.calls - each.calls)
     n, z, share = each.runs, _WILSON_Z, each.failures / each.runs
     low = (share + z * z / (2 * n) - z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n)
-    return low > others
+    return low > min(others, _OFTEN)
 
 
 def _most_lines(found: ProjectFacts) -> Iterator[str]:
