@@ -118,6 +118,39 @@ def test_recall_of_a_text_that_holds_its_own_fix_says_that_it_is_known(taught: S
     assert known["possibly"][0]["id"] in said
 
 
+def test_recall_of_a_failure_without_a_fix_says_that_it_came_before(taught: Shell) -> None:
+    said = "File has not been read yet. Read it first before writing to it."
+    told = taught.run("recall", said).stdout
+    assert "It failed so before, 3x in 3 sessions" in told
+    pattern = told.split("ratchet patterns show ")[1].split()[0]
+    assert said in taught.run("patterns", "show", pattern).stdout
+    assert "failed so before" not in taught.run("recall", UPSTREAM).stdout
+    assert "failed so before" not in taught.run("recall", "kernel panic - not syncing: VFS").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("lern",), "no command 'lern': did you mean `ratchet learn`? See `ratchet --help`"),
+        (("learn", "--lst"), "No such option '--lst'. Did you mean '--list'? See `ratchet learn --help`"),
+        (("forget", "--session", "abc"), "No such option '--session'; see `ratchet forget --help`"),
+        (("bench", "run", "quick"), "what it takes stands behind an option: --agent, --bench, "),
+        (("migrate", "--to", "sqlite:///x"), "sqlite:// is no known database: give postgresql://..., or the path"),
+    ],
+)
+def test_a_wrong_call_says_what_was_meant_and_names_nothing_else(
+    shell: Shell, words: tuple[str, ...], told: str
+) -> None:
+    shell.run("init")
+    assert told in shell.run(*words, code=2).stderr
+    assert not list(shell.home.glob("sqlite*"))
+
+
+def test_nothing_to_forget_asks_nobody(taught: Shell) -> None:
+    done = taught.run("forget", "--before", "2000-01-01")
+    assert (done.stdout, done.stderr) == ("Nothing to forget: no session is known of that\n", "")
+
+
 def test_recall_reads_standard_input(taught: Shell) -> None:
     assert "--set-upstream" in taught.run("recall", "-", stdin=UPSTREAM).stdout
     assert "--set-upstream" in taught.run("recall", stdin=UPSTREAM).stdout
@@ -209,7 +242,7 @@ def test_what_was_quarantined_never_looks_like_advice(taught: Shell) -> None:
     assert all(line.startswith("  no advice: ") for line in lines if "--no-verify" in line)
     listed = taught.run("lessons", "list").stdout
     assert "--no-verify" not in listed
-    assert "1 step never advice: skips the hooks (1)" in listed
+    assert "1 lesson never told: skips the hooks (1)" in listed
     asked = taught.run("lessons", "list", "--state", "quarantined").stdout
     assert "why  skips the hooks: `--no-verify`" in asked.partition("quarantined")[2]
 

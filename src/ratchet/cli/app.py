@@ -36,6 +36,8 @@ Exit codes
 
 _SENTENCE = 200
 """Characters that a command may say of itself in its group's help."""
+_MEANT = 0.7  # likeness from which another option is named: `--session` is no slip of `--json` (.67)
+_TAKES = 4  # options that are named where a word stands without one
 
 
 def _unknown(ctx: click.Context, group: click.Group, word: str) -> click.UsageError:
@@ -198,11 +200,12 @@ def run() -> None:
         if isinstance(error, click.NoSuchOption) and error.possibilities:
             from difflib import get_close_matches
 
-            near = get_close_matches(error.option_name, error.possibilities, n=1)
+            near = get_close_matches(error.option_name, error.possibilities, n=1, cutoff=_MEANT)
             error = click.NoSuchOption(error.option_name, possibilities=near, ctx=error.ctx)
         path = error.ctx.command_path if error.ctx else "ratchet"
         said = " ".join(error.format_message().split()).rstrip(".")
-        code = _say(f"{said}; see `{path} --help`", error.exit_code)
+        said += " See" if said.endswith("?") else f"{_behind_options(error)}; see"
+        code = _say(f"{said} `{path} --help`", error.exit_code)
     except click.ClickException as error:
         code = _say(error.format_message(), error.exit_code)
     except RatchetError as error:
@@ -215,6 +218,15 @@ def run() -> None:
         _hush()
         code = _say(explained(error), BackendError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _behind_options(error: click.UsageError) -> str:
+    """Of a word that a command does not take: which of its options take one, where it takes none without."""
+    params = error.ctx.command.params if error.ctx and "extra argument" in error.format_message() else []
+    if not params or any(isinstance(each, click.Argument) for each in params):
+        return ""
+    takes = [each.opts[0] for each in params if isinstance(each, click.Option) and not each.is_flag]
+    return f"; what it takes stands behind an option: {', '.join(takes[:_TAKES])}, ..." if takes else ""
 
 
 def _have_all_streams() -> None:

@@ -47,4 +47,4 @@ def cure(lesson_id: str | None, kind: CureKind | None, undo: bool, project: str 
     if as_json:
         show.as_json([shapes.lessons.CureShape.built(each) for each in found])
     else:
-        show_lessons.cures(found, settled, book.going())
+        show_lessons.cures(found, settled, book.going(), folder)

@@ -98,7 +98,7 @@ def run(
 
     Exit codes: 0 passed (also if doubtful) or only planned; 1 not healed or not applied; 5 refused; 130 cancelled.
     """
-    watching = Watching(as_json)
+    watching = EpisodeWatching(as_json)
     try:
         left = _left_here(patch, apart=applies or bool(branch)) if ci else patch
         landing = landing_of(applies=applies, branch=branch, patch=left, doubtful=doubtful)
@@ -189,7 +189,7 @@ def _warn(folder: Path) -> None:
         click.echo(f"ratchet: {line}", err=True)
 
 
-class Watching:
+class EpisodeWatching:
     """Shows what happens, keeps the episode as it was last seen, and says what is waited for while nothing happens."""
 
     def __init__(self, quiet: bool) -> None:

@@ -89,8 +89,8 @@ def patterns(
             show_patterns.fails(rows[:limit], by)
         return
     found = runtime.patterns(agent=agent, kind=kind, include_excused=everything or bool(text))
+    met = runtime.failing.met_in(project) if project else {}
     if project:
-        met = runtime.failing.met_in(project)
         found = [each for each in found if each.id in met]
     if text:
         likeness = dict(runtime.failing.like(text))
@@ -111,7 +111,7 @@ def patterns(
 
     more = f"{limit} of {len(shown)}, {ORDER}; --limit {limit * 5} shows more" if len(shown) > limit else ""
     hidden = 0 if narrowed else len(found) - len(shown)
-    show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden)
+    show_patterns.patterns(shown[:limit], more=more, narrowed=narrowed, hidden=hidden, met=met)
     several = 0 if project or narrowed else sum(1 for each in runtime.failing.by("project") if each.failures)
     if several > 1:
         show.line(f"met in {several} projects: --project NAME keeps what one of them met; --by project counts in each")

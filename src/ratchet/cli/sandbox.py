@@ -94,9 +94,10 @@ def exec(  # noqa: A001  (the command's name)
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
-    """Run COMMAND so that it reaches nothing but the folder: `ratchet sandbox exec --workdir . -- make test`.
+    """Run COMMAND so that it reaches nothing but the folder.
 
     \b
+    As in: ratchet sandbox exec --workdir . -- make test
     Exit codes: the command's own; 126 or 127 where it cannot start; 128 + n when
     signal n ended it; 124 wall or idle time; 137 memory; 125 any other limit,
     or cancelled by Ctrl-C or SIGTERM.

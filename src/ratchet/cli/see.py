@@ -62,13 +62,15 @@ def recall(text: tuple[str, ...], limit: int, project: str | None, session: str 
         raise UsageError("no text is given; pass the error as an argument, or pipe it in")
     runtime = opened()
     expressions.keep_in(str(runtime.home / "hook"))  # where the hooks, which look up the same way, keep theirs
-    found = runtime.recall(
-        pasted(text or ("-",)), limit=limit, project=project_meant(runtime, project), session=session
-    )
+    asked = pasted(text or ("-",))
+    found = runtime.recall(asked, limit=limit, project=project_meant(runtime, project), session=session)
     if not found.lessons and len(text) == 1 and _FILE_NAME.fullmatch(text[0]) and not Path(text[0]).is_file():
         raise UsageError(f"no such file: {text[0]}; where it is the error itself, pipe it in: ratchet recall -")
     expressions.kept()
-    show.as_json(shapes.lessons.RecalledShape.built(found)) if as_json else show.recalled(found)
+    if as_json:
+        show.as_json(shapes.lessons.RecalledShape.built(found))
+        return
+    show.recalled(found, None if found.lessons else runtime.failing.same(asked))
 
 
 @click.command()
@@ -111,7 +113,6 @@ def report(since: float | None, form: str | None, often: int | None, notify: boo
         show.as_json(shapes.trials.ReportShape.built(found))
     else:
         from ratchet.cli import show_trials
-
         from ratchet.integrations.install import hooked_agents
 
         hooked = [] if found.cases else hooked_agents(project=Path.cwd(), environ=os.environ)

@@ -263,6 +263,9 @@ def forget(what: str, before: float | None, dry_run: bool, yes: bool, as_json: b
             raise UsageError("with --json nobody is asked: say --yes to forget, or --dry-run to see what would go")
         with show.progress(quiet=False) as progress:
             planned = book.forget(named, before=before, dry_run=True, progress=progress)
+        if not planned.sessions:
+            click.echo("Nothing to forget: no session is known of that")
+            return
         rows = sum(planned.removed.values())
         title = book.show(planned.sessions[0], limit=1).summary.title if len(planned.sessions) == 1 else ""
         said = f" ({show.plain(title, 80)})" if title else ""
@@ -280,6 +283,7 @@ def _agreed(question: str) -> None:
         click.confirm(question, abort=True, err=True)
     except click.Abort as error:
         if isinstance(error.__context__, EOFError):
+            click.echo(err=True)  # the question stands without its answer
             raise UsageError(
                 "nobody is there to be asked: say --yes to forget, --dry-run to see what would go"
             ) from None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled, RecalledLesson
     from ratchet.ports import Progress
     from ratchet.recording.sources.watch_dir import Polled
-    from ratchet.records import Lesson, Outcome
+    from ratchet.records import Lesson, Outcome, Pattern
     from ratchet.serving.shapes.shape import Shape
 
 _GROUP_STYLES = {
@@ -296,13 +296,17 @@ _SOUGHT_LINES = 4
 _PLACES = 3  # projects that are named of one lesson
 
 
-def recalled(found: Recalled) -> None:
+def recalled(found: Recalled, met: Pattern | None = None) -> None:
+    """Show what is known about a text; where that is no lesson, the pattern that it is one more case of (`met`)."""
     out = console()
     for each in found.lessons:
         _found(out, each)
     if not found.lessons:
         said = _SILENT.get(found.silent, _SILENT["unlike"])
         row(out, f"{said} ({found.counted})." if found.searched else said)
+        if met is not None:
+            often = f"{met.count:,}x" + (f" in {number(met.sessions, 'session')}" if met.sessions else "")
+            row(out, f"It failed so before, {often}, last {ago(met.last_seen)}: ratchet patterns show {met.id}")
         if found.looked_for:
             sought = found.looked_for.split("\n")
             more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""

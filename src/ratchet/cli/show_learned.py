@@ -130,14 +130,16 @@ def _in_all(out: Console, lessons: Sequence[Lesson], ahead: int, withheld: float
     rest = states["active"] - ahead
     if not rest:
         return
-    waits = f"; {show.number(states['candidate'], 'candidate')} told nowhere yet" if states["candidate"] else ""
-    first = f", which tells the first {DIGEST_LINES} of its project" if ahead > DIGEST_LINES else ""
-    told = f"{ahead} for a session's start{first}; the other {rest} only where they fail, or by one that says the same"
-    show.row(out, f"In all {show.number(states['active'], 'active lesson')}: {told}{waits}.")
+    first = f" (of its project the first {DIGEST_LINES})" if ahead > DIGEST_LINES else ""
+    told = f"{ahead} may be told when a session starts{first}, the other {rest} only when their failure comes"
+    show.row(out, f"Of {show.number(states['active'], 'active lesson')} {told}, or by one that says the same.")
+    if states["candidate"]:
+        waits = show.number(states["candidate"], "candidate")
+        show.row(out, f"{waits}: told to nobody before the fix works in a second session, or you approve it.")
     if withheld:
         share = f"{100 * withheld:g} %"
         show.row(
-            out, f"Hooks withhold each in {share} of the sessions, to measure it: `withheld_share` in ratchet.toml."
+            out, f"Hooks leave each out in {share} of the sessions, to measure it (`withheld_share` in ratchet.toml)."
         )
 
 

@@ -110,7 +110,7 @@ def never(found: Sequence[Lesson]) -> Styled:
     """Say in one line what is never advice, and why."""
     whys = Counter(each.reason.partition(":")[0] or "marked by a person" for each in found)
     said = ", ".join(f"{why} ({count})" for why, count in sorted(whys.items(), key=lambda each: (-each[1], each[0])))
-    return plain(f"{number(len(found), 'step')} never advice: {said}; ratchet lessons list --state quarantined", 300)
+    return plain(f"{number(len(found), 'lesson')} never told: {said}; ratchet lessons list --state quarantined", 300)
 
 
 def decided(each: Lesson) -> None:
@@ -239,7 +239,9 @@ def distilled(found: Distilled) -> None:
         line(f"  candidate {lesson_id}: ratchet lessons show {lesson_id}")
 
 
-def cures(found: Sequence[Cure], settled: Sequence[Trial], going: Sequence[tuple[Trial, Helped]]) -> None:
+def cures(
+    found: Sequence[Cure], settled: Sequence[Trial], going: Sequence[tuple[Trial, Helped]], folder: Path | str = "here"
+) -> None:
     """Show what lessons could become, each as a diff with what replay says of it, and how those on trial do."""
     out = console()
     for trial, counted in going:
@@ -247,7 +249,7 @@ def cures(found: Sequence[Cure], settled: Sequence[Trial], going: Sequence[tuple
     for trial in settled:
         line(f"{trial.state}: {_place(trial)}: {trial.reason}")
     if not found:
-        line("No lesson that holds could become a change here. Next: ratchet lessons list")
+        line(f"No lesson that holds could become a change in {folder}. Next: --project FOLDER, or ratchet lessons list")
         return
     for each in found:
         replayed = f"by replay {each.prevented} prevented"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ratchet.cli import show
@@ -13,7 +13,7 @@ from ratchet.lessons.failing import FINDINGS
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
-    from ratchet.lessons.failing import By, FailsBy
+    from ratchet.lessons.failing import By, FailsBy, MetHere
     from ratchet.records import Pattern, Triage
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}
@@ -23,9 +23,17 @@ _BAR = 12  # columns of a bar
 _NAME = 44  # columns of a name; a longer one is cut
 
 
-def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hidden: int = 0) -> None:
+def patterns(
+    found: Sequence[Pattern],
+    *,
+    more: str = "",
+    narrowed: str = "",
+    hidden: int = 0,
+    met: Mapping[str, MetHere] | None = None,
+) -> None:
     """Each pattern's error text, what it cost, and what fixed it. `more` says how to see the rest, where there is any;
-    `narrowed` says by what a filter chose; `hidden` counts those that people put aside."""
+    `narrowed` says by what a filter chose; `hidden` counts those that people put aside; `met` how much of each is the
+    project's that was asked for."""
     out = show.console()
     if not found and not hidden:
         nothing = f"No failures {narrowed}." if narrowed else "No failures recorded."
@@ -33,7 +41,7 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
         return
     for each in found:
         show.row(out, show.bold(show.plain(each.template, 160)))
-        show.row(out, _line(each), "  ")
+        show.row(out, _line(each, (met or {}).get(each.id)), "  ")
         known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
         for lesson in known[:2]:
             said = Styled(f"  [{show.worked(lesson)}]", show.STATE_STYLE[lesson.state])
@@ -52,12 +60,14 @@ def patterns(found: Sequence[Pattern], *, more: str = "", narrowed: str = "", hi
         show.row(out, f"{hidden} resolved, ignored or muted: ratchet patterns --all")
 
 
-def _line(each: Pattern) -> Styled:
+def _line(each: Pattern, here: MetHere | None = None) -> Styled:
     line = show.kind(each.kind).append("  ")
     if each.triage.state != "open" or each.triage.assigned:
         line.append(_triage(each.triage), _STYLES.get(each.triage.state, "")).append("  ")
     sessions = f" in {show.number(each.sessions, 'session')}" if each.sessions and each.count > 1 else ""
     line.append(f"{each.count:,}x{sessions}")
+    if here and here.count < each.count:
+        line.append(f" of all projects ({here.count:,}x in {here.sessions:,} here)")
     if each.recurring:
         line.append(", ").append(each.trend, _TREND_STYLES.get(each.trend, ""))
     line.append(f", last {show.ago(each.last_seen)}")

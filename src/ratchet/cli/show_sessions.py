@@ -200,7 +200,7 @@ def costs(result: Costs, words: Mapping[str, str]) -> None:
     """Show what was used as a table; `words` say what ids stand for."""
     out = show.console()
     if not result.rows:
-        show.row(out, "Nothing was used in this time, as far as it is known.")
+        show.row(out, "Nothing was used in this time, as far as it is known. Next: ratchet learn, or another --since")
         return
     priced = any(each.cost_usd for each in result.rows)
     money_columns = f"{'cost':>12} {'waste':>10} " if priced else ""

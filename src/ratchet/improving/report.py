@@ -105,7 +105,7 @@ def _cure(effect: Effect, known: credit.Known) -> str:
         told = [unit.ok for unit in apart if unit.shown]
         line += (
             f" Of these, {len(told)} had been told before the step, too ({sum(told)} got past it), and "
-            f"{len(apart) - len(told)} had been left untold then: which of them are told was not drawn anew, so they are not compared."
+            f"{len(apart) - len(told)} had been left untold then: nothing was drawn anew, so they are not compared."
         )
     return line
 

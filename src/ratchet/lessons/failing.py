@@ -304,6 +304,14 @@ def _fails_of(row: Row, by: By) -> FailsBy:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetHere:
+    """Count of the failures of a pattern in one project, and of its sessions that met it."""
+
+    count: int
+    sessions: int
+
+
 class FailingBook:
     """Patterns over time, calls by command, and what people decide about both. `reading` gives the store after what was
     recorded is in it."""
@@ -326,15 +334,34 @@ class FailingBook:
         since = 0.0 if span == "all" else window(store, span, now=time.time()).since
         return fails_by(store, what, since=since, project=project_of(store, project) if project else "")
 
-    def met_in(self, project: str) -> frozenset[str]:
-        """The ids of the patterns that sessions of a project met (its folder, its name, the end of one). Raises
-        UsageError, NotFound for a name that is none."""
+    def met_in(self, project: str) -> dict[str, MetHere]:
+        """The ids of the patterns that sessions of a project met (its folder, its name, the end of one), each with how
+        often. Raises UsageError, NotFound for a name that is none."""
         store = self._reading()
         folders: Json = [*folders_of(store, project_of(store, project))]
         ran = store.sum_by("session_tallies", ("session",), (), {"project": ("in", folders)})
-        met = store.sum_by("sightings", ("signature",), (), {"session": ("in", [row["session"] for row in ran])})
-        known = store.sum_by("signatures", ("pattern",), (), {"signature": ("in", [row["signature"] for row in met])})
-        return frozenset(text_in(row, "pattern") for row in known)
+        sessions: Json = [row["session"] for row in ran]
+        met = store.sum_by("sightings", ("signature", "session"), ("n",), {"session": ("in", sessions)})
+        signatures: Json = [*dict.fromkeys(text_in(row, "signature") for row in met)]
+        known = store.sum_by("signatures", ("signature", "pattern"), (), {"signature": ("in", signatures)})
+        pattern_of = {text_in(row, "signature"): text_in(row, "pattern") for row in known}
+        held: dict[str, list[Row]] = {}
+        for row in met:
+            if pattern := pattern_of.get(text_in(row, "signature")):
+                held.setdefault(pattern, []).append(row)
+        return {
+            pattern: MetHere(
+                count=sum(whole_in(row, "n") for row in rows), sessions=len({row["session"] for row in rows})
+            )
+            for pattern, rows in held.items()
+        }
+
+    def same(self, text: str) -> Pattern | None:
+        """The pattern that this text is one more case of; None where nothing failed so before."""
+        from ratchet.lessons.likeness import SAME
+
+        alike = next((pattern for pattern, likeness in self.like(text)[:1] if likeness >= SAME), None)
+        return self.pattern(alike) if alike else None
 
     def like(self, text: str) -> list[tuple[str, float]]:
         """Patterns that are like this text (see `likeness.like`)."""

@@ -12,8 +12,9 @@ from ratchet.records import text_in
 if TYPE_CHECKING:
     from ratchet.ports import Store
 
-LEAST = 0.5
-"""Likeness of masked texts from which a pattern is listed; `lessons.finding` hands a lesson to an agent at .98."""
+LEAST, SAME = 0.5, 0.98
+"""Likeness of masked texts from which a pattern is listed, and from which it is the same failure; `lessons.finding`
+hands a lesson to an agent from the latter."""
 
 
 def like(store: Store, text: str) -> list[tuple[str, float]]:

@@ -53,6 +53,9 @@ def relocate(config: Config, source: Store, place: str, progress: Progress) -> R
 
     Raises UsageError where it is there already, Refused and StoreError as `move`.
     """
+    scheme, named, _ = place.partition("://")
+    if named and not is_database(place):
+        raise UsageError(f"{scheme}:// is no known database: give postgresql://..., or the path of a SQLite file")
     path = None if is_database(place) else Path(place).expanduser().absolute()
     if path is not None and path.is_dir():
         path /= stores.STORE_NAME

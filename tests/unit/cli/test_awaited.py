@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ratchet.cli import show
-from ratchet.cli.heal import Watching
+from ratchet.cli.heal import EpisodeWatching
 from ratchet.healing.episode import Attempt, Budget, Episode, Task
 from ratchet.healing.loop import HealMoment, Told
 from ratchet.healing.planning.plan import TaskPlan
@@ -38,7 +38,7 @@ def awaited(log: io.StringIO, said: str) -> None:
 def test_what_an_episode_waits_for_is_said_as_long_as_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", log := io.StringIO())
     monkeypatch.setattr(show, "_TICK_S", 0.01)
-    watching = Watching(quiet=False)
+    watching = EpisodeWatching(quiet=False)
 
     def happens(what: Told, text: str = "", attempt: Attempt | None = None) -> None:
         watching.told(HealMoment(what=what, episode=EPISODE, text=text, attempt=attempt))

@@ -80,6 +80,9 @@ def test_learn_relates_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixt
     read = Tally(patterns={"p"}).learned(files=1, lessons={}, loops=())
     show_learned.learned(read, lessons=found, withheld=0.2, following=False)
     said = capsys.readouterr().out
-    told = "In all 3 active lessons: 1 for a session's start; the other 2 only where they fail, or by one that says"
-    assert f"{told} the same; 1 candidate told nowhere yet." in said
-    assert "Hooks withhold each in 20 % of the sessions" in said
+    told = (
+        "Of 3 active lessons 1 may be told when a session starts, the other 2 only when their failure comes, or by one"
+    )
+    assert f"{told} that says the same." in said
+    assert "1 candidate: told to nobody before the fix works in a second session" in said
+    assert "Hooks leave each out in 20 % of the sessions" in said

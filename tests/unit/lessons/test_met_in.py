@@ -48,6 +48,17 @@ def test_a_projects_patterns_are_those_that_its_sessions_met(runtime: Runtime) -
     shown = CliRunner().invoke(cli, ["--home", str(runtime.home), "patterns", "--project", "farm"]).output
     assert "barn" in shown
     assert "cart" not in shown
+    assert "of all projects" not in shown, "nobody else met it"
+
+
+def test_a_pattern_of_several_projects_tells_how_much_of_it_is_this_ones(runtime: Runtime, tmp_path: Path) -> None:
+    runtime.learn([ran(tmp_path / "d.jsonl", "four", "/p/farm", "cart", 12)])
+    shop, farm = (runtime.failing.met_in(name) for name in ("shop", "farm"))
+    cart = next(each for each in runtime.patterns() if "cart" in each.template)
+    assert (shop[cart.id].sessions, farm[cart.id].sessions, cart.sessions) == (2, 1, 3)
+    assert shop[cart.id].count + farm[cart.id].count == cart.count
+    shown = CliRunner().invoke(cli, ["--home", str(runtime.home), "patterns", "--project", "farm"]).output
+    assert f"{cart.count}x in 3 sessions of all projects ({farm[cart.id].count}x in 1 here)" in shown
 
 
 def test_what_several_sessions_met_stands_before_what_one_paid_more_for(runtime: Runtime) -> None:

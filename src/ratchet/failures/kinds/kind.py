@@ -159,7 +159,7 @@ def _kind_said(
         kind, rule = _family(gist, raised, named), "what its words are about (families)"
     if not kind:
         kind = _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
-        rule = "by where it happened, since nothing says more"
+        rule = "where it happened, since nothing says more"
     if kind == "invalid_request" and (tool or exit_code or _by_program(said)):
         return "tool_arguments", rule  # no API has spoken: what the tool or the command was given is at fault
     return kind, rule

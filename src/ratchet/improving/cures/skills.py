@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.improving.cures.helped import Helped, helped
 from ratchet.improving.targets.skill_folder import PREFIX, SkillFolder
@@ -88,7 +89,7 @@ def made(store: Store, asked: str, healed: Healed, *, name: str, now: float) -> 
 
 def _lesson_about(store: Store, asked: str) -> Row:
     """The lesson of that id, of a skill of that name, or that a healed task left behind."""
-    row = store.get("lessons", asked)
+    row = store.get("lessons", whole_id(store, "lessons", asked))
     if row is not None:
         return row
     where = {"id": asked} if asked.startswith("ep") else {"task": asked}

@@ -305,7 +305,7 @@ class MemoryStatsShape(Shape):
 
 
 class PooledEffectShape(Shape):
-    """An effect of all lessons together: cases that met a lesson against cases from which it was withheld, drawn at random."""
+    """An effect of all lessons together: cases that met a lesson against cases, drawn at random, that did not."""
 
     verdict: str = said("The conclusion, in words.")
     estimate: float | None = said("Points of success (0.15: 15 more of 100); null while an arm is empty.")
