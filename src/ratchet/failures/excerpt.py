@@ -142,14 +142,18 @@ def _error_lines(text: str, limit: int) -> tuple[str, bool]:
 def plain(text: str) -> str:
     """The text without colours, with what a progress bar left standing, and with the line breaks that a tool wrote as
     two characters (`\\\\n`) read as such."""
-    if "\x1b" in text:
-        text = compiled(_ANSI).sub("", text)
+    text = uncoloured(text)
     if "\\n" in text and ("\\n\\n" in text or "\n" not in text):
         text = text.replace("\\r\\n", "\n").replace("\\n", "\n")
     if "\r" in text:
         lines = text.replace("\r\n", "\n").split("\n")
         text = "\n".join([line.rstrip("\r").rsplit("\r", 1)[-1] for line in lines])
     return text
+
+
+def uncoloured(text: str) -> str:
+    """The text without what colours it, moves the cursor or sets a title."""
+    return compiled(_ANSI).sub("", text) if "\x1b" in text else text
 
 
 def without_header(lines: list[str]) -> list[str]:

@@ -16,8 +16,10 @@ from ratchet.healing.models.quoting import on_a_line
 from ratchet.healing.testruns import reading, table_at, toml_of
 from ratchet.sandbox.beneath import plain_content
 from ratchet.sandbox.environments import SETTINGS, VENV_NAMES, environments
+from ratchet.sandbox.ignore import Ignore
 
 _MODULE = re.compile(r"No module named '?([A-Za-z_]\w*)")
+_BENEATH = re.compile(r"No module named '([A-Za-z_]\w*(?:\.\w+)+)'")
 _OPTION = re.compile(r"^.*error: unrecognized arguments: (--?[a-z][\w-]*)", re.MULTILINE)
 _FIXTURE = re.compile(r"fixture '(mocker|benchmark|httpx_mock|requests_mock|freezer|faker|snapshot)' not found")
 _PLUGIN = re.compile(r"""(?:^|["'\s])(pytest-[a-z][\w-]*)(?=[<>=~!"'\s,;\[]|$)""", re.MULTILINE | re.IGNORECASE)
@@ -53,6 +55,8 @@ def missing(verdict: Verdict, project: Path, *, declared: bool = False) -> str:
         return _told(", ".join(wanted), (how or (_distribution(name),) for name, how in wanted.items()), project)
     if declared:
         return ""
+    if unbuilt := next((each for each in _BENEATH.findall(text) if _is_built(each, project)), ""):
+        return _told(f"{unbuilt}, which a build of the project makes and git ignores", [("-e", ".")], project)
     if found := _OPTION.search(text):
         lacking = _plugins_lacking(project)
         named = f"pytest-{found[1].lstrip('-').partition('-')[0]}"
@@ -169,6 +173,19 @@ def _is_own(name: str, project: Path) -> bool:
     """Tell whether the project itself holds such a module."""
     folders = [project, *(each for each in project.iterdir() if each.is_dir() and each.name not in VENV_NAMES)]
     return any((each / name).is_dir() or (each / f"{name}.py").is_file() for each in folders)
+
+
+def _is_built(name: str, project: Path) -> bool:
+    """Tell whether a module of the project's own is one that no file holds and git would ignore."""
+    own = Path(*name.split("."))
+    ignore = Ignore(project)
+    for base in ("", "src", "lib"):
+        path = Path(base) / own
+        if (project / path.parent).is_dir() and not (project / path).is_dir():
+            made = [(path.with_suffix(end).as_posix(), False) for end in (".py", ".so")]
+            if ignore.among(made) and not any((project / each).exists() for each, _ in made):
+                return True
+    return False
 
 
 def _is_misspelt(name: str, project: Path) -> bool:

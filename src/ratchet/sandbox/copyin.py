@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ _CHUNK = 1 << 30
 _MODULES = "node_modules"
 _BLOCK = 512  # bytes: the unit of st_blocks, whatever the file system's own is
 _AT_ONCE = 5_000  # so many names git is asked about at once, if there are as many to be had
+_COMPILED = (".so", ".pyd", ".mo")
+_HEAD_BYTES, _HEAD_LINES, _GENERATED = 512, 3, re.compile(rb"\bgenerated\b")
 _MACHINE = ("/proc", "/sys")
 _MOST_FILES = 300_000
 _MOST_BYTES = 4 << 30
@@ -91,10 +94,26 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
             # What git tracks belongs to the project even where a later rule ignores it.
             left = ignored_above or path in ignored
             if left and path not in (kept_folders if folder else tracked):
-                continue
+                if folder or ignored_above or not is_made(os.path.join(project, path)):
+                    continue
             yield path, folder
             if folder:
                 pending.append((path, left))
+
+
+def is_made(path: str) -> bool:
+    """Tell whether an ignored file beside the sources is what a build makes of them and a program loads from there: a
+    compiled module, translations, Python whose first lines say that it was generated (a version, a grammar). Python
+    that a person wrote and git ignores is a person's own: local settings, as a rule."""
+    with suppress(OSError):
+        if path.endswith(_COMPILED):
+            return stat.S_ISREG(os.lstat(path).st_mode)
+        if path.endswith(".py") and stat.S_ISREG(os.lstat(path).st_mode):
+            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(opened, "rb") as file:
+                lines = file.read(_HEAD_BYTES).lower().split(b"\n")[:_HEAD_LINES]
+            return any(line.startswith(b"#") and _GENERATED.search(line) for line in lines)
+    return False
 
 
 def _within(project: Path, above: str) -> list[os.DirEntry[str]]:

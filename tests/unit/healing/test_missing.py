@@ -51,6 +51,15 @@ def test_what_is_missing_is_named_with_its_remedy(project: Path, output: str, na
     assert found.endswith(named)
 
 
+def test_a_module_that_a_build_makes_is_named_with_its_remedy(project: Path) -> None:
+    (project / ".gitignore").write_text("_version.py\n")
+    asked = "E   ModuleNotFoundError: No module named 'shop.{}'"
+    assert missing(said(asked.format("_version")), project).endswith("pip install -e . pytest")
+    assert missing(said(asked.format("version")), project) == ""  # a name that an edit may mend
+    (project / "src" / "shop" / "_version.py").write_text("")
+    assert missing(said(asked.format("_version")), project) == ""
+
+
 @pytest.mark.parametrize("settings", ["", "[tool.pytest.ini_options]\naddopts = '-q'\n"])
 def test_a_folder_that_is_no_project_is_not_installed(project: Path, settings: str) -> None:
     (project / "pyproject.toml").write_text(settings)

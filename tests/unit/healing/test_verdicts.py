@@ -28,6 +28,12 @@ def ran(output: str) -> Ran:
     )
 
 
+def test_what_a_check_says_is_kept_without_colours() -> None:
+    assert text_of(ran("\x1b[1m\x1b[31mE   No module named 'x'\x1b[0m\n\x1b]0;title\x07ok")) == (
+        "E   No module named 'x'\nok"
+    )
+
+
 @pytest.mark.slow
 @given(st.integers(-120, 120), st.sampled_from(("head", "tail")), st.integers(0, 3))
 def test_a_secret_across_the_cut_is_not_kept_in_part(off: int, end: str, more: int) -> None:

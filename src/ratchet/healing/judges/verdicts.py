@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ratchet.failures.excerpt import error_lines
+from ratchet.failures.excerpt import error_lines, uncoloured
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.redaction.text import clean, redact
 from ratchet.failures.signature import sign, template_of
@@ -48,9 +48,9 @@ def whole_text(ran: Ran) -> str:
 
 
 def text_of(ran: Ran) -> str:
-    """Return its output without secrets, its middle left out where it is very long: a secret that was cut first would
-    not be known for one."""
-    return clean(whole_text(ran), OUTPUT_CHARS)
+    """Return its output without colours and secrets, its middle left out where it is very long: a secret that was cut
+    first would not be known for one."""
+    return clean(uncoloured(whole_text(ran)), OUTPUT_CHARS)
 
 
 def last_line(text: str) -> str:
