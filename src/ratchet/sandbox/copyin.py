@@ -93,9 +93,9 @@ def chosen(project: Path) -> Iterator[tuple[str, bool]]:
         for path, (folder, ignored_above) in found.items():
             # What git tracks belongs to the project even where a later rule ignores it.
             left = ignored_above or path in ignored
-            if left and path not in (kept_folders if folder else tracked):
-                if folder or ignored_above or not is_made(os.path.join(project, path)):
-                    continue
+            is_foreign = left and path not in (kept_folders if folder else tracked)
+            if is_foreign and (folder or ignored_above or not is_made(os.path.join(project, path))):
+                continue
             yield path, folder
             if folder:
                 pending.append((path, left))

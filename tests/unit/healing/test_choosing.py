@@ -306,6 +306,11 @@ def test_a_part_of_a_text_that_a_patch_brings_and_that_passes_is_a_doubt() -> No
     found = [each["f.py"].splitlines()[1].decode() for each in shortened({"f.py": before}, {"f.py": after})]
     assert found[:2] == ["    return n.rstrip('/:;')", "    return n.rstrip('= ?')"]
     assert found[2:] == ["    return n.rstrip(';= ?')", "    return n.rstrip('/: ?')", "    return n.rstrip('/:;=')"]
+    asked, got = (
+        f"def f(n):\n    return {each}\n".encode() for each in ("hasattr(n, 'walk')", "getattr(n, 'walk', 'walk')")
+    )
+    assert {each["f.py"].count(b"walk") for each in shortened({"f.py": asked}, {"f.py": got})} == {1}
+    assert not [*shortened({"f.py": asked}, {"f.py": asked.replace(b"has", b"get")})], "it was there before"
     raised = b"def f(n):\n    raise ValueError('no such n')\n"
     assert not [*shortened({"f.py": b"def f(n):\n    return n\n"}, {"f.py": raised})]
     assert not [*WELL.doubts(["constant"])]

@@ -133,6 +133,9 @@ def test_windows_line_ends_and_a_declared_encoding_survive() -> None:
         ("def f(d, k):\n    return d[k].name\n", "def f(d, k):\n    return d[k].name if d is not None else None\n"),
         ("def f(n, k):\n    return f(n - 1, k) + 1\n", "def f(n, k):\n    return f(n - 1, k) + k\n"),
         ("def f(t, i, j):\n    return t[j][i - 1]\n", "def f(t, i, j):\n    return t[i - 1][j]\n"),
+        ("def f(a, b):\n    return f'{a:>{b}} of {b!r}'\n", "def f(a, b):\n    return f'{len(a):>{b}} of {b!r}'\n"),
+        ("def f(a, b):\n    return (f'{a} {{'\n            f'of {b - 1:,}')\n",
+         "def f(a, b):\n    return (f'{a} {{'\n            f'of {b + 1:,}')\n"),
     ],
 )  # fmt: skip
 def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:

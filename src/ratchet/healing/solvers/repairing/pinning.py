@@ -91,18 +91,22 @@ def shortened(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterat
 
 
 def _constants(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[tuple[str, Program, ast.Constant]]:
-    """The constants that a patch brings."""
+    """The constants that a patch brings: what the lines that it changes held already was there for another reason."""
     for path, content in after.items():
         program = Program(path, content)
+        gone = changed_lines(content, before[path])
+        nodes = ast.walk(ast.parse(before[path]))
+        there = Counter(ast.dump(node) for node in nodes if isinstance(node, ast.Constant) and node.lineno in gone)
         old, new = (each.decode(errors="replace") for each in (before[path], content))
         first = common(old, new)
         last = len(new) - common(old[first:][::-1], new[first:][::-1])
         lines = changed_lines(before[path], content)
-        for node in program.nodes:
-            if isinstance(node, ast.Constant) and node.lineno in lines:
-                start, end = program.span(node)
-                if start < last and end > first:
-                    yield path, program, node
+        held = [node for node in program.nodes if isinstance(node, ast.Constant) and node.lineno in lines]
+        # Those beside what is new stay what they were; of the others, as many as there were before.
+        for node in sorted(held, key=lambda node: program.span(node)[0] < last and program.span(node)[1] > first):
+            there[ast.dump(node)] -= 1
+            if there[ast.dump(node)] < 0:
+                yield path, program, node
 
 
 def _pieces(value: object) -> Iterator[str]:

@@ -16,7 +16,9 @@ def is_value(p: Program, node: ast.expr) -> bool:
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or is_called(p, node):
         return False
     parent = p.parents.get(node)
-    if isinstance(parent, (ast.Attribute, ast.FormattedValue, ast.Expr, ast.arg, *FUNCTIONS)):
+    if isinstance(parent, (ast.Attribute, ast.Expr, ast.arg, *FUNCTIONS)):
+        return False
+    if isinstance(parent, ast.FormattedValue) and p.within_format(node):
         return False
     return not (isinstance(parent, ast.Subscript) and parent.value is node and not isinstance(node, ast.Name))
 

@@ -8,6 +8,7 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .expecting import TestsExpect
@@ -93,6 +94,7 @@ class Program:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = []
         self._walk()
+        self._there: dict[ast.expr, bool] = {}
         self._names: dict[ast.AST | None, list[str]] = {}
         self._stores: dict[ast.AST | None, dict[str, int]] = {}
         self._loads: dict[ast.AST | None, Counter[str]] = {}
@@ -220,13 +222,26 @@ class Program:
         return [statement]
 
     def within_format(self, node: ast.AST) -> bool:
-        """Inside an f-string: before Python 3.12 the places there are wrong."""
-        at: ast.AST | None = node
-        while at is not None and not isinstance(at, ast.stmt):
-            if isinstance(at, ast.JoinedStr) and at is not node:
+        """Tell whether a node is of an f-string and cannot be edited there: text between its values, or a value that
+        is not where the tree says (before Python 3.12 it is elsewhere in what has several lines)."""
+        at: ast.AST = node
+        while (above := self.parents.get(at)) is not None and not isinstance(at, ast.stmt):
+            if isinstance(above, ast.FormattedValue) and above.value is at:
+                if not self._is_there(above.value):
+                    return True
+                at = above  # and so its text is passed by, too
+            elif isinstance(above, ast.JoinedStr):
                 return True
-            at = self.parents.get(at)
+            at = self.parents[at]
         return False
+
+    def _is_there(self, value: ast.expr) -> bool:
+        """Tell whether a value's own source stands in its place."""
+        if value not in self._there:
+            with suppress(SyntaxError, ValueError, IndexError):
+                found = ast.parse(f"({self.seg(value)})", mode="eval").body
+                self._there[value] = ast.dump(found) == ast.dump(value)
+        return self._there.setdefault(value, False)
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
