@@ -30,6 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")  # of an extra
 _PATH = re.compile(r"/?[\w.][\w.@+-]*(?:/[\w.][\w.@+-]*)*")
 _MOST_FILES = 20  # that one pattern finds
 _SETTINGS_BYTES = 65_536
+_VERSION = re.compile(r"pip-(\d{1,4})\.(\d{1,4})")
+_GROUPS_SINCE = (25, 1)  # version of pip
 _ENTRY = re.compile(r"^(\S+\.py):\d+: in ", re.MULTILINE)
 _ERROR = re.compile(r"^E   (\S.*)$", re.MULTILINE)
 _OTHER = "no edit of the project mends that: install another version of it, or run the tests under another Python"
@@ -123,8 +125,17 @@ def _told(what: str, wanted: Iterable[tuple[str, ...]], project: Path) -> str:
     anew = "--clear .venv" if found.unused else ".venv"
     made = "" if venv else f"uv venv {anew} && " if by_uv else f"python3 -m venv {anew} && "
     where = venv or f"the Python that runs the check{''.join(f' ({each})' for each in found.unused)}"
-    command = f"{made}{how} {' '.join(map(shlex.join, words))}"
+    knows = by_uv or not any("--group" in each for each in words) or _knows_groups(project / venv if venv else None)
+    newer = "" if knows else f"{how} -U pip && "
+    command = f"{made}{newer}{how} {' '.join(map(shlex.join, words))}"
     return f"dependency_missing: {what}, not installed in {where}; {_AGAIN}: {command}"
+
+
+def _knows_groups(venv: Path | None) -> bool:
+    """Tell whether the installer of an environment knows `--group`; one that is made anew mostly holds an older one."""
+    named = [each.name for each in venv.glob("lib/*/site-packages/pip-*.dist-info")] if venv is not None else []
+    versions = (_VERSION.match(each) for each in named)
+    return any(found is not None and (int(found[1]), int(found[2])) >= _GROUPS_SINCE for found in versions)
 
 
 def _is_installable(project: Path) -> bool:

@@ -93,7 +93,14 @@ def test_a_plugin_is_named_as_the_project_asks_for_it_rather_than_guessed(projec
     asked = '[dependency-groups]\ntest = ["pytest", "pytest-cov", "pytest-xdist>=3"]\n'
     (project / "pyproject.toml").write_text(f'[project]\nname = "shop"\n\n{asked}')
     told = missing(said("pytest: error: unrecognized arguments: --numprocesses=auto"), project)
-    assert told.endswith(".venv/bin/python -m pip install --group test"), told
+    how = ".venv/bin/python -m pip install"
+    assert told.endswith(f": {how} -U pip && {how} --group test"), told
+    for version, knows in (("24.3.1", False), ("25.0", False), ("25.1", True), ("26.0.1", True)):
+        pip = held.with_name(f"pip-{version}.dist-info")
+        pip.mkdir()
+        told = missing(said("pytest: error: unrecognized arguments: --numprocesses=auto"), project)
+        assert told.endswith(f": {how} --group test") is knows, (version, told)
+        pip.rmdir()
 
 
 def test_a_submodule_that_is_not_checked_out_is_named(project: Path) -> None:
@@ -255,6 +262,7 @@ def test_a_repository_never_writes_the_command_of_a_remedy(tmp_path: Path, write
             continue
         command = told.rpartition("again: ")[2]
         known = command.removeprefix("uv venv && ").removeprefix("python3 -m venv .venv && ")
+        known = known.removeprefix(".venv/bin/python -m pip install -U pip && ")
         assert told.isprintable()
         if name not in PLAIN_NAMES:
             assert not set(known) & set("$`;|&<>()\n*?"), (name, told)
