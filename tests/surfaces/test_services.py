@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ratchet import files
+from ratchet.serving.services import running
 from ratchet.serving.services.closing import asking
 from ratchet.serving.services.known import SERVICES, Launch
 
@@ -214,6 +216,54 @@ def test_a_service_whose_process_is_not_known_any_more_ends_nobody_else(
         assert said.returncode == 6
         assert f"fuser -k {place / 'alive'}" in " ".join(said.stderr.split())
     assert ratchet("down", "redis").returncode == 0
+
+
+def test_a_number_that_is_another_process_by_now_is_not_ended(ratchet: Ratchet, home: Path) -> None:
+    place = home / "services" / "redis"
+    place.mkdir(parents=True)
+    stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        with (place / "alive").open("w") as held:
+            assert files.lock(held.fileno())
+            (place / "state.json").write_text(json.dumps({"pid": stranger.pid, "began": "another time", "port": 1}))
+            said = ratchet("down", "redis")
+            assert (said.returncode, stranger.poll()) == (6, None)
+            assert f"fuser -k {place / 'alive'}" in " ".join(said.stderr.split())
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_who_is_killed_while_it_starts_a_service_leaves_no_number_of_the_one_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = home / "services" / "redis"
+    place.mkdir(parents=True)
+    (place / "state.json").write_text('{"pid": 4242, "port": 1}')
+    monkeypatch.setattr(running, "_free", lambda _name, _port: None)
+    monkeypatch.setitem(SERVICES, "redis", replace(SERVICES["redis"], launch=lambda *_: Launch(argv=("true",))))
+
+    def killed(*_: object) -> subprocess.Popen[bytes]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "_spawned", killed)
+    with pytest.raises(KeyboardInterrupt):
+        running.Services(home).up("redis")
+    assert not (place / "state.json").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda log: os.symlink("elsewhere", log)], ids=["pipe", "link"])
+def test_a_log_that_is_no_file_is_refused_and_not_waited_for(
+    ratchet: Ratchet, home: Path, make: Callable[[Path], None]
+) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server here")
+    place = home / "services" / "redis"
+    place.mkdir(parents=True)
+    make(place / "log")
+    said = ratchet("up", "redis", "--port", f"redis={free_port()}")
+    assert (said.returncode, "a plain file, or none" in " ".join(said.stderr.split())) == (5, True), said.stderr
+    assert not (place / "elsewhere").exists()
 
 
 def test_what_is_missing_or_only_written_says_so(ratchet: Ratchet, tmp_path: Path) -> None:

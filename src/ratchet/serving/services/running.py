@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from ratchet import files
 from ratchet.errors import BackendError, Conflict, Refused
-from ratchet.records import Json, number_in, whole_in
+from ratchet.records import Json, number_in, text_in, whole_in
 from ratchet.serving.services.closing import asking, let_in
 from ratchet.serving.services.known import HOST, SERVICES, Launch, Service, place_of
 
@@ -175,7 +175,7 @@ class Services:
     def _run(self, name: str, launch: Launch, argv: tuple[str, ...], told: str = "") -> None:
         """Run a program of a service to its end. Raises BackendError where it fails."""
         log = self._place(name) / "log"
-        with log.open("ab") as written:
+        with _opened(log) as written:
             ran = _spawned(launch, argv, self._data(name), written.fileno(), (), subprocess.PIPE)
             try:
                 ran.communicate(told.encode("ascii"), _MAKE_S)
@@ -212,11 +212,13 @@ class Services:
         try:
             if not files.lock(descriptor):
                 raise Conflict(f"processes of service {service.name} are still there: ratchet services down")
-            with (place / "log").open("ab") as log:
+            # One that ended by itself is still named there, and its number may be another's by now.
+            (place / "state.json").unlink(missing_ok=True)
+            with _opened(place / "log") as log:
                 process = _spawned(launch, launch.argv, self._data(service.name), log.fileno(), (descriptor,))
         finally:
             os.close(descriptor)  # the service's own copy holds the lock from now on
-        state = {"pid": process.pid, "port": port, "since": time.time()}
+        state = {"pid": process.pid, "began": _began(process.pid), "port": port, "since": time.time()}
         files.replace(place / "state.json", json.dumps(state).encode())
         ends = time.monotonic() + self._start_s
         while time.monotonic() < ends and process.poll() is None:
@@ -231,8 +233,11 @@ class Services:
 
     def _end(self, name: str, service: Service) -> None:
         """End all processes of a service: asked first, killed after a while. Raises BackendError where one stays."""
-        pid = whole_in(self._held(name), "pid")
-        if pid <= 1 and self._alive(name):  # to `kill` 0 is our own group, and -1 everybody
+        held = self._held(name)
+        pid, began = whole_in(held, "pid"), text_in(held, "began")
+        # To `kill` 0 is our own group, and -1 everybody. A number is used again, but not while its group lives.
+        stranger = pid <= 1 or (began and _began(pid) not in ("", began))
+        if stranger and self._alive(name):
             lock = self._place(name) / "alive"
             raise BackendError(
                 f"processes of {name} live, and {lock.with_name('state.json')} does not say which: end those that hold "
@@ -255,6 +260,26 @@ class Services:
 
 def _with(seen: ServiceState, state: Literal["up", "starting", "died"], note: str = "") -> ServiceState:
     return replace(seen, state=state, note=note)
+
+
+def _began(pid: int) -> str:
+    """When a process began, in the system's own words: with its number, what it is known by. "" where there is none."""
+    with suppress(OSError, IndexError):
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+    with suppress(OSError):
+        asked = ("ps", "-o", "lstart=", "-p", str(pid))
+        return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+    return ""
+
+
+def _opened(log: Path) -> BinaryIO:
+    """A log to write to. Raises Refused for a link or a pipe, which nobody reads."""
+    try:
+        return os.fdopen(
+            os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600), "ab"
+        )
+    except OSError as error:
+        raise Refused(f"{log} cannot be written to ({error.strerror}): it is to be a plain file, or none") from error
 
 
 def _signalled(pid: int, number: signal.Signals, *, to_all: bool) -> None:
@@ -305,7 +330,7 @@ def _spawned(
 def _last(log: Path) -> str:
     """The last line that a log says."""
     try:
-        lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
-    except OSError:
+        lines = (files.read(log) or b"")[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
+    except (BackendError, Refused):
         return "nothing"
     return " ".join(lines[-1].split())[:300] if lines else "nothing"
