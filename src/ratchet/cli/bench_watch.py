@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -101,7 +100,7 @@ def watch(
             _tell(last, as_json=as_json)
 
         if every_s is not None:
-            keep_watch(check, every_s, clock=time.time, wait=asked_to_stop.wait, stopping=asked_to_stop.is_set)
+            keep_watch(check, every_s, wait=asked_to_stop.wait, stopping=asked_to_stop.is_set)
         elif once and not asked_to_stop.is_set():
             check()
         else:

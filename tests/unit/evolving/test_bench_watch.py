@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -117,6 +119,16 @@ def test_checks_come_on_time_and_what_was_slept_through_is_left_out() -> None:
 
     keep_watch(check, 10.0, clock=lambda: now[0], wait=wait, stopping=lambda: len(checked) == 5)
     assert checked == [0.0, 10.0, 20.0, 50.0, 60.0]
+
+
+@pytest.mark.parametrize(("every_s", "longest"), [(10.0, 10.0), (1e15, threading.TIMEOUT_MAX)])
+def test_a_clock_that_is_set_back_or_a_wait_of_centuries_silences_no_watch(
+    monkeypatch: pytest.MonkeyPatch, every_s: float, longest: float
+) -> None:
+    set_back, waited = iter(range(10**9, 0, -86_400)), list[float]()
+    monkeypatch.setattr(time, "time", lambda: float(next(set_back)))
+    keep_watch(lambda: None, every_s, wait=waited.append, stopping=lambda: len(waited) == 3)
+    assert max(waited) <= longest
 
 
 def test_timers_are_written_for_systemd_and_cron() -> None:

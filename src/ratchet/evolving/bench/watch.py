@@ -31,7 +31,7 @@ LOSS = 0.05
 """The regression that a plan is about: five points."""
 _UNENDED = ("running", "killed")
 _MOST_UNMEASURED = 0.1  # of a check's runs; one with more says nothing
-_DAY_S = 86_400.0
+_LONGEST_S = 86_400.0  # that is waited for at once: threads cannot wait for centuries
 UnitKind = Literal["systemd", "cron"]
 
 
@@ -97,7 +97,9 @@ class WatchBook:
         by_task = _means(made)
         seeds = sorted({each.seed for each in made})
         frozen = [score for score in (_score(made, by_task, seed) for seed in seeds) if score is not None]
-        later = sorted((each for each in runs if each.watch == held.id), key=lambda each: each.started_at)
+        later = sorted(
+            (each for each in runs if each.watch == held.id), key=lambda each: each.seed
+        )  # the wall clock may have been set back
         checks = [WatchCheck(run=run, score=self._scored(run, by_task)) for run in later if run.state not in _UNENDED]
         test = RegressionWatch(frozen)
         for each in checks:
@@ -139,23 +141,29 @@ def only_watcher(home: Path, asked: BenchAsked) -> Locked:
     return Locked(home / "watch" / f"{key}.claim", Conflict(busy))
 
 
+def elapsed() -> float:
+    """Seconds that passed, those in which the machine slept among them; nobody sets this clock back or ahead."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)  # Linux; elsewhere the clock may stop in sleep, too
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
 def keep_watch(
     check: Callable[[], object],
     every_s: float,
     *,
-    clock: Callable[[], float],
     wait: Callable[[float], object],
     stopping: Callable[[], bool],
+    clock: Callable[[], float] = elapsed,
 ) -> None:
     """Check at once, and every so many seconds after that, until it is to stop. A time that was slept through is not
-    caught up: late checks would crowd together."""
+    caught up: late checks would crowd together. `clock` is one that nobody sets."""
     due = clock()
     while not stopping():
         check()
         missed = max(0.0, clock() - due) // every_s
         due += (missed + 1) * every_s
         while clock() < due and not stopping():
-            wait(due - clock())
+            wait(min(due - clock(), _LONGEST_S))
 
 
 def notice(held: BenchWatch, *, at: float) -> Notice:
