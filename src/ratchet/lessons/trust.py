@@ -88,16 +88,20 @@ def withdraw(home: Path, project: Path) -> bool:
 
 
 def _append(home: Path, rows: Sequence[Row]) -> None:
-    lines = "".join(f"\n{json.dumps(row)}\n" for row in rows)  # on a line of its own, also behind one that a crash cut
+    # On a line of its own, also behind one that a crash cut.
+    left = "".join(f"\n{json.dumps(row)}\n" for row in rows).encode()
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(home / TRUSTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, lines.encode())
+            while left:  # a disk that becomes full takes a part, and only then refuses
+                left = left[os.write(descriptor, left) :]
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise BackendError(f"{home / TRUSTED} cannot be written ({error.strerror}); nothing is trusted") from error
+        raise BackendError(
+            f"{home / TRUSTED} cannot be written ({error.strerror}): mend that, then say again what is to be trusted"
+        ) from error
 
 
 def contents(home: Path, project: Path) -> dict[str, bytes]:

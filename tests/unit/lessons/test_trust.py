@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from ratchet import Ratchet
 from ratchet.cli import show
-from ratchet.errors import NotFound
+from ratchet.errors import BackendError, NotFound
 from ratchet.lessons import lookup, trust
 from ratchet.lessons.fence import FOREIGN, START_LIMIT, fence
 from ratchet.lessons.parts import parts_of
@@ -166,6 +168,31 @@ def test_trust_can_be_withdrawn_also_when_the_file_is_gone(ratchet: Ratchet, tmp
     if not gone:
         assert len(ratchet.lessons.trust(project).lessons) == 2
         assert len(ratchet.lessons.list(state="active")) == 2
+
+
+@pytest.mark.parametrize("room", [0, 1, 40])
+def test_trust_that_a_full_disk_does_not_let_be_withdrawn_is_said_to_stand(
+    ratchet: Ratchet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    project = project_of(tmp_path, line())
+    ratchet.lessons.trust(project)
+    left, write = [room], os.write
+
+    def filling(descriptor: int, data: bytes) -> int:
+        """The room that is left takes a part without a word, as a real disk does; after that there is none."""
+        if not left[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = write(descriptor, data[: left[0]])
+        left[0] -= written
+        return written
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", filling)
+        with pytest.raises(BackendError, match="No space left on device"):
+            ratchet.lessons.withdraw_trust(project)
+    assert hooked(tmp_path, project)
+    assert ratchet.lessons.withdraw_trust(project) == 1
+    assert not hooked(tmp_path, project)
 
 
 def test_trust_is_of_one_repository_and_of_all_its_worktrees(ratchet: Ratchet, tmp_path: Path) -> None:
