@@ -234,6 +234,36 @@ def test_a_command_runs_in_the_sandbox_and_reaches_nothing_but_its_folder(home: 
     assert data(called(home, "run_sandboxed", argv=["sleep", "30"], wall_s=0.5))["killed"] == "wall"
 
 
+@pytest.mark.parametrize("by", ["notice", "leaving"])
+def test_a_command_ends_when_its_caller_takes_the_call_back_or_leaves(home: Path, tmp_path: Path, by: str) -> None:
+    needs_sandbox(home)
+    work = tmp_path / "work"
+    work.mkdir()
+    command = [sys.executable, "-I", "-m", "ratchet", "--home", str(home), "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+
+        def send(method: str, number: int | None = None, **params: object) -> None:
+            said = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": number} if number else {})
+            server.stdin.write(json.dumps(said).encode() + b"\n")  # type: ignore[union-attr]
+            server.stdin.flush()  # type: ignore[union-attr]
+
+        who = {"name": "test", "version": "1"}
+        send("initialize", 1, protocolVersion="2025-06-18", capabilities={}, clientInfo=who)
+        server.stdout.readline()
+        send("notifications/initialized")
+        code = "touch begun; sleep 600"
+        argv = {"argv": ["sh", "-c", code], "folder": str(work), "wall_s": 600}
+        send("tools/call", 2, name="run_sandboxed", arguments=argv)
+        while not (work / "begun").exists():
+            time.sleep(0.05)
+        if by == "notice":
+            send("notifications/cancelled", requestId=2)
+        server.stdin.close()
+        assert server.wait(120) == 0  # else it would wait for the command
+
+
 def test_no_command_gets_to_work_where_ratchet_keeps_what_it_knows(learnt: Path) -> None:
     beneath = learnt / "bench"
     beneath.mkdir(exist_ok=True)

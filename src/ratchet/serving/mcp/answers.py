@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import fields
 from typing import Any, ParamSpec, TypeVar, cast
 
+from anyio import from_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
@@ -38,6 +40,17 @@ def told(function: Callable[P, R]) -> Callable[P, R]:
             raise ToolError(clean(str(error))) from error
 
     return telling
+
+
+def is_cancelled() -> bool:
+    """Tell, within a tool, whether its caller took the call back or is gone."""
+    try:
+        from_thread.check_cancelled()
+    except asyncio.CancelledError:
+        return True
+    except RuntimeError:  # no client called it
+        return False
+    return False
 
 
 async def unrepeated(

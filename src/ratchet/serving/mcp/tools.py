@@ -25,7 +25,7 @@ from ratchet.lessons.rows import for_agents
 from ratchet.records import Lesson, Row
 from ratchet.runtime import Runtime
 from ratchet.sandbox.command import Command, Limits, View
-from ratchet.serving.mcp.answers import answer, fenced, told
+from ratchet.serving.mcp.answers import answer, fenced, is_cancelled, told
 from ratchet.serving.shapes.failures import HealthShape
 from ratchet.serving.shapes.lessons import LessonShape, ProjectsFactsShape, RecalledShape
 from ratchet.serving.shapes.prediction import PredictionShape
@@ -195,7 +195,7 @@ class Tools:
             command = Command(
                 argv=tuple(argv), view=View(folder=Path(folder or empty)), limits=limits, stdin=stdin.encode()
             )
-            shape = RanShape.built(self._runtime.sandboxes.run(command)).mapped(_clean)
+            shape = RanShape.built(self._runtime.sandboxes.run(command, cancelled=is_cancelled)).mapped(_clean)
         ended = f"killed: {shape.killed}" if shape.killed else f"exit code {shape.exit_code}"
         return answer(enclosed(f"{ended}\n{shape.stdout}{shape.stderr}", verbatim=True), shape)
 
