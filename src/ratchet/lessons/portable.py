@@ -107,10 +107,13 @@ def refused(row: Row, *, here: bool = False) -> str:
 
 
 def write(file: str | os.PathLike[str], text: str) -> None:
-    """Write an export to a file, whole or not at all. Raises BackendError, Refused for a link that leads away."""
+    """Write an export to a file, whole or not at all, in the place of an earlier one or an empty file. Raises
+    BackendError, Refused for a link that leads away and for a file that holds anything else."""
     content, special = encoded(text), _is_special(Path(file))
     if not special:  # a terminal, a pipe: nothing that could be put in its place
         files.need_inside(file)
+        if _is_anothers(files.read(file) or b""):
+            raise Refused(f"{file} is there already, and holds something else than exported lessons: name another file")
     try:
         Path(file).write_bytes(content) if special else files.replace(file, content)
     except OSError as error:
@@ -209,6 +212,16 @@ def _content(path: Path) -> bytes:
 def _is_special(path: Path) -> bool:
     """Tell whether something stands there that is neither a file nor a folder: a device, a pipe, a socket."""
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _is_anothers(content: bytes) -> bool:
+    """Tell whether a file holds something else than an export of ours."""
+    first = content.strip().partition(b"\n")[0]
+    try:
+        said = json.loads(first) if first else {"ratchet": FORMAT}
+    except (ValueError, RecursionError):
+        return True
+    return not isinstance(said, dict) or "ratchet" not in said
 
 
 _GIVEN = ("when", "do", "example", "kind", "tool", "head", "provenance", "failed")

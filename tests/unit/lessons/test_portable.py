@@ -308,6 +308,20 @@ def test_notes_hold_neither_instructions_nor_what_hides(store: Store, tmp_path: 
     assert "`boom`" not in said
 
 
+@pytest.mark.parametrize("held", ["mine", '{"a": 1}', "[1]", '"ratchet"', "5", "[" * 100_000, "{"], ids=range(7))
+def test_an_export_takes_the_place_of_no_file_of_anothers(store: Store, tmp_path: Path, held: str) -> None:
+    lessons.add(store, when=WHEN, do=DO, scope="global", state="active")
+    file = tmp_path / "notes"
+    file.write_text(held)
+    with pytest.raises(Refused, match="is there already"):
+        portable.write(file, portable.export(store))
+    assert file.read_text() == held
+    file.write_text("")
+    for _ in range(2):  # an empty one, and an earlier export
+        portable.write(file, portable.export(store))
+    assert "git push -u" in file.read_text()
+
+
 def test_a_device_or_a_pipe_is_neither_read_nor_replaced(store: Store, tmp_path: Path) -> None:
     lessons.add(store, when="x boom y", do="run make clean", scope="global", state="active")
     pipe = tmp_path / "pipe"
