@@ -8,10 +8,13 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
 from ratchet.errors import ModelError, Refused
+from ratchet.healing.models import calling
+from ratchet.healing.models.bounding import bounded
 from ratchet.healing.models.chain import Chain
 from ratchet.healing.models.local import find
 from ratchet.healing.models.names import ModelName
@@ -105,6 +108,20 @@ def test_an_answer_that_stays_malformed_is_an_answer(speaking: Making, monkeypat
     assert answer.kind == "malformed_output"
     assert answer.problem
     assert answer.text == "{'name': red"
+
+
+@pytest.mark.parametrize(
+    "endless", [Reply(text="x y z " * 1_000), Reply(raw=b"data: " + b"x" * 9_000)], ids=["events", "one line"]
+)
+def test_an_answer_without_end_is_not_taken_in(
+    endless: Reply, speaking: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "bounded", partial(bounded, most_bytes=2_000))
+    with (
+        serving(monkeypatch, endless, endless, endless) as server,
+        pytest.raises(ModelError, match="larger than 2,000 bytes"),
+    ):
+        ask(speaking(server))
 
 
 def test_an_answer_that_goes_in_circles_is_broken_off(speaking: Making, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +289,15 @@ def test_no_secret_leaves_in_a_prompt_or_reaches_the_log(
     assert KEY not in server.asked[0].text
     assert "[redacted:" in server.asked[0].text
     assert KEY not in str(caught.value) + caplog.text
+
+
+def test_a_key_of_any_form_that_a_server_repeats_is_not_told_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RATCHET_MODEL_API_KEY", "plain-as-words")
+    refusing = Reply(status=401, code="authentication_error", text="nobody knows plain-as-words here")
+    with serving(monkeypatch, refusing) as server, pytest.raises(ModelError) as caught:
+        ask(replace(openai(server), key_variable="RATCHET_MODEL_API_KEY"))
+    assert "plain-as-words" not in str(caught.value)
+    assert "nobody knows [redacted:RATCHET_MODEL_API_KEY] here" in str(caught.value)
 
 
 def test_a_server_elsewhere_never_gets_the_key_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from pydantic_ai.settings import ModelSettings
 
 from ratchet.failures.kinds.kind import is_retry_safe, kind_of
 from ratchet.failures.redaction.text import clean
+from ratchet.healing.models.bounding import bounded
 from ratchet.healing.models.names import ModelName
 from ratchet.healing.models.prices import Usage
 from ratchet.records import Json
@@ -30,6 +31,7 @@ _LOOK_S = 0.1  # how often the waiting thread asks whether to go on
 _GRACE_S = 1.0  # for a cancelled request to close its connection; then its thread is left behind
 _SAID = 300  # characters of a provider's error that are told on
 _CONNECT_S = 10.0
+_KEY_CHARS = 6  # shorter values of a key's variable are words such as "none"
 _LOOK_EVENTS = 64  # of a stream, between looks at whether it goes in circles
 _CIRCLE, _CIRCLES = 120, 6  # so many characters at the end that stand there so many times: small models do not recover
 # The categories of pydantic-ai, narrowest first: they rest on the provider's own codes.
@@ -153,6 +155,7 @@ class _Run:
     async def _ask(self) -> Completion:
         request = self._request
         model = _model(request.model)
+        bounded(getattr(model, "client", None))
         async with model:
             self._sent = True
             stream = model_request_stream(
@@ -256,10 +259,19 @@ def _failure(error: Exception, *, sent: bool) -> CallFailed:
     never_left = getattr(error, "phase", None) in ("pool", "connect") or kind in ("auth", "dependency_missing")
     return CallFailed(
         kind,
-        clean(" ".join(said.split()), _SAID),
+        clean(" ".join(_without_keys(said).split()), _SAID),
         retry_after_s=getattr(error, "retry_after", None),
         may_cost=sent and not refused and not never_left,
     )
+
+
+def _without_keys(said: str) -> str:
+    """Take out what this process authenticates with: a provider may repeat it, and of one's own server it may have any
+    form."""
+    for name, value in os.environ.items():
+        if name.endswith(("_API_KEY", "_TOKEN")) and len(value) >= _KEY_CHARS:
+            said = said.replace(value, f"[redacted:{name}]")
+    return said
 
 
 def _told(error: Exception) -> str:
