@@ -92,10 +92,12 @@ def evolve(
 @json_option
 def list_evolutions(limit: int, as_json: bool) -> None:
     """Runs, newest first."""
-    found = opened().evolutions.list(limit=limit)
-    show.as_json([shapes.evolving.EvolutionShape.built(each) for each in found]) if as_json else show_evolve.evolutions(
-        found
-    )
+    book = opened().evolutions
+    found = book.list(limit=limit)
+    if as_json:
+        show.as_json(shapes.evolving.EvolutionListedShape.listed(book, found))
+    else:
+        show_evolve.evolutions(found, book.tallies([each.id for each in found]))
 
 
 @evolve.command("show")

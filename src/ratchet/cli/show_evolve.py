@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ratchet.cli import shapes
 from ratchet.cli.show import ago, bars_console, console, number, plain, ticking
 from ratchet.cli.terminal import Console, Styled
-from ratchet.evolving.candidate import Candidate, Evolution, EvolutionReport
+from ratchet.evolving.candidate import ArchiveTally, Candidate, Evolution, EvolutionReport
 from ratchet.evolving.loop.evolve import DOUBT, EvolveMoment
 from ratchet.evolving.race.misses import chances_missed
 from ratchet.evolving.race.race import Standing
@@ -188,7 +188,8 @@ def evolution(held: Evolution, candidates: Sequence[Candidate], *, diffs: bool) 
     ended(held, candidates)
 
 
-def evolutions(found: Sequence[Evolution]) -> None:
+def evolutions(found: Sequence[Evolution], tallies: Mapping[str, ArchiveTally]) -> None:
+    """Each with its gain and interval, what it tried, and what that took."""
     out = console()
     if not found:
         out.print("No runs yet. Next: ratchet evolve --agent DIR --bench core --proposer settings")
@@ -198,6 +199,10 @@ def evolutions(found: Sequence[Evolution]) -> None:
         line.append(plain(f"{each.agent.folder or each.agent.target} on {each.benchmark} by {each.proposer}", 100))
         line.append(f"  {ago(each.started_at)}  {each.id}", "dim")
         out.print(line)
+        tally, sure = tallies[each.id], each.report
+        told = f"95 %: {_gain(sure.low)} to {_gain(sure.high)}; " if sure else ""
+        told += f"{tally.kept} of {number(tally.tried, 'proposal')} kept, {number(each.runs, 'evaluation')}"
+        out.print(Styled(f"{'':<11}{told}, {each.cost_usd:.2f} USD", "dim"))
 
 
 def tree(held: Evolution, candidates: Sequence[Candidate]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import log
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from ratchet.cli.show import ago, console, line, plain
 from ratchet.cli.terminal import Styled
 from ratchet.failures.spans import span
 from ratchet.improving.trials.trials import OPEN
-from ratchet.improving.trials.words import first_look, old_values, proof
+from ratchet.improving.trials.words import first_look, moves, old_values, proof
 from ratchet.team.overseer.rows import Intervention
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ratchet.improving.loop.improve import Ticked
     from ratchet.improving.loop.pulse import Pulse
     from ratchet.improving.trials.evidence import Arm, Evidence
-    from ratchet.records import Change, Proposal, Row, Trial
+    from ratchet.records import Change, Json, Proposal, Row, Trial
 
 STYLE = {
     "open": "cyan",
@@ -146,18 +146,19 @@ def moved(held: Trial) -> None:
         click.echo(f"next: ratchet trials show {held.id}")
 
 
-def proposals(found: Sequence[Proposal]) -> None:
+def proposals(found: Sequence[tuple[Proposal, Mapping[str, Json]]]) -> None:
+    """Each with the values that it would change, as they are."""
     out = console()
     if not found:
         out.print("Nothing is proposed. ratchet loop looks for what keeps failing.")
-    for each in found:
+    for each, old in found:
         line = Styled(f"{each.state:<9}", STYLE.get(each.state, "default")).append(f" {each.agent}  ", "default")
         out.print(line.append(f"{each.kind}: ").append(plain(each.title, 120)).append(f"  {each.id}", "dim"))
         if each.change is not None:
-            out.print(Styled("  ").append(plain(_change(each.change), 160)))
+            out.print(Styled("  ").append(plain(_change(each.change, old), 160)))
 
 
-def proposal(each: Proposal) -> None:
+def proposal(each: Proposal, old: Mapping[str, Json]) -> None:
     out = console()
     out.print(Styled(f"{each.id}  ", "bold").append(each.state, STYLE.get(each.state, "default")))
     out.print(Styled(f"{each.agent}, {each.kind}: ").append(plain(each.title, 300)))
@@ -169,7 +170,7 @@ def proposal(each: Proposal) -> None:
     if each.change is None:
         out.print("advice for a person: nothing that Ratchet could change by itself")
     else:
-        out.print(Styled(f"{each.fix}: ").append(plain(_change(each.change), 300)))
+        out.print(Styled(f"{each.fix}: ").append(plain(_change(each.change, old), 300)))
         for metric, factor in each.change.trade.items():
             out.print(f"  {metric} may grow up to {factor:g} times")
     if each.trial:
@@ -231,8 +232,8 @@ def _values(held: Trial) -> str:
     return ", ".join(f"{key} {old.get(key, 'default')} -> {value}" for key, value in held.change.new.items())
 
 
-def _change(change: Change) -> str:
-    return f"{change.target}: " + ", ".join(f"{key} = {value}" for key, value in change.new.items())
+def _change(change: Change, old: Mapping[str, Json]) -> str:
+    return f"{change.target}: " + moves(old, change.new)
 
 
 def _details(event: Row) -> Styled:

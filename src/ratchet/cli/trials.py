@@ -121,10 +121,12 @@ def proposals() -> None:
 @json_option
 def list_proposals(state: ProposalState | None, agent: str | None, as_json: bool) -> None:
     """All proposals, newest first."""
-    found = opened().proposals.list(state=state, agent=agent)
-    show.as_json([shapes.trials.ProposalShape.built(each) for each in found]) if as_json else show_trials.proposals(
-        found
-    )
+    book = opened().proposals
+    found = book.list(state=state, agent=agent)
+    if as_json:
+        show.as_json([shapes.trials.ProposalShape.told(book, each) for each in found])
+    else:
+        show_trials.proposals([(each, book.old(each)) for each in found])
 
 
 @proposals.command("show")
@@ -133,8 +135,11 @@ def list_proposals(state: ProposalState | None, agent: str | None, as_json: bool
 @json_option
 def show_proposal(proposal_id: str, as_json: bool) -> None:
     """One proposal: the failures behind it, and what it would change."""
-    found = opened().proposals.show(proposal_id)
-    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.proposal(found)
+    book = opened().proposals
+    found = book.show(proposal_id)
+    show.as_json(shapes.trials.ProposalShape.told(book, found)) if as_json else show_trials.proposal(
+        found, book.old(found)
+    )
 
 
 @proposals.command("approve")
@@ -149,8 +154,9 @@ def show_proposal(proposal_id: str, as_json: bool) -> None:
 @json_option
 def approve(proposal_id: str, deadline_s: float | None, as_json: bool) -> None:
     """Put it on trial."""
-    found = opened().proposals.approve(proposal_id, deadline_s=deadline_s)
-    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
+    book = opened().proposals
+    found = book.approve(proposal_id, deadline_s=deadline_s)
+    show.as_json(shapes.trials.ProposalShape.told(book, found)) if as_json else show_trials.decided(found)
 
 
 @proposals.command("reject")
@@ -160,8 +166,9 @@ def approve(proposal_id: str, deadline_s: float | None, as_json: bool) -> None:
 @json_option
 def reject(proposal_id: str, reason: str, as_json: bool) -> None:
     """Do not do it, and do not propose it for this pattern again."""
-    found = opened().proposals.reject(proposal_id, reason=reason)
-    show.as_json(shapes.trials.ProposalShape.built(found)) if as_json else show_trials.decided(found)
+    book = opened().proposals
+    found = book.reject(proposal_id, reason=reason)
+    show.as_json(shapes.trials.ProposalShape.told(book, found)) if as_json else show_trials.decided(found)
 
 
 @click.group(cls=Commands)

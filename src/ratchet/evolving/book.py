@@ -16,7 +16,7 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark, Evaluation
 from ratchet.evolving.bench.book import BenchBook
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.shelf import BenchShelf
-from ratchet.evolving.candidate import KILLED, Candidate, Evolution
+from ratchet.evolving.candidate import KILLED, ArchiveTally, Candidate, Evolution
 from ratchet.evolving.competitors.book import compare_projects
 from ratchet.evolving.competitors.comparing import ComparedFeature
 from ratchet.evolving.declaration import declared
@@ -250,6 +250,10 @@ class EvolveBook:
     def show(self, run: str) -> Evolution:
         """One run. Raises NotFound."""
         return self._seen(evolutions.evolution(self._reading(), run))
+
+    def tallies(self, runs: Sequence[str]) -> dict[str, ArchiveTally]:
+        """What each of these runs tried, by its id."""
+        return evolutions.tallied(self._reading(), runs)
 
     def candidates(self, run: str) -> Sequence[Candidate]:
         """The archive of a run, in the order in which they were proposed. Raises NotFound."""

@@ -72,6 +72,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveTally:
+    """What a run tried: `tried` counts its proposals (one that is carried over to a new incumbent once), `kept` those
+    that were kept; `last` is the one kept last."""
+
+    tried: int = 0
+    kept: int = 0
+    last: Candidate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvolutionReport:
     """Worth of a run, measured on tasks that nobody had seen: the winner, the agent as it was, and best-of-N."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ratchet import ids
 from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound
 from ratchet.evolving.bench.benchmark import Evaluation
-from ratchet.evolving.candidate import Candidate, Evolution
+from ratchet.evolving.candidate import ArchiveTally, Candidate, Evolution
 from ratchet.ports import Store
 from ratchet.records import Json, Row, as_row, record_of
 from ratchet.store.paging import rows_of
@@ -96,6 +96,22 @@ def move(store: Store, candidate: Candidate, **changes: object) -> Candidate:
 def candidates(store: Store, run: str) -> list[Candidate]:
     """The archive of a run, in the order in which they were proposed."""
     return [record_of(Candidate, row) for row in store.find("candidates", {"run": run}, order=("n",)).rows]
+
+
+def tallied(store: Store, runs: Sequence[str]) -> dict[str, ArchiveTally]:
+    """What each of these runs tried. One query, whatever their number."""
+    asked: list[Json] = [*runs]
+    held: dict[str, list[Candidate]] = {run: [] for run in runs}
+    for row in store.find("candidates", {"run": ("in", asked)}, order=("n",)).rows if asked else ():
+        held[str(row["run"])].append(record_of(Candidate, row))
+    return {run: tally(some) for run, some in held.items()}
+
+
+def tally(archive: Sequence[Candidate]) -> ArchiveTally:
+    """Count what an archive tried and kept."""
+    kept = [each for each in archive if each.state == "kept"]
+    tried = sum(1 for each in archive if each.n and not each.retry_of)
+    return ArchiveTally(tried=tried, kept=len(kept), last=kept[-1] if kept else None)
 
 
 def _told(store: Store, held: Candidate) -> None:

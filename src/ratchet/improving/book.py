@@ -14,7 +14,7 @@ from ratchet.improving.trials.evidence import Evidence, first_at
 from ratchet.improving.trials.guard import Guard
 from ratchet.improving.trials.met import TrialRun, runs_of
 from ratchet.improving.trials.trials import STATES, trial, trials
-from ratchet.improving.trials.words import TrialWords, in_words
+from ratchet.improving.trials.words import TrialWords, in_words, old_values
 from ratchet.ports import Fix, Problem, Store
 from ratchet.records import Change, Json, Metric, Proposal, ProposalState, Row, Trial, TrialMode, TrialState, Version
 from ratchet.store.timeline import events
@@ -32,11 +32,15 @@ class TrialDetail:
 
 def _usual(store: Store, held: Trial) -> Mapping[str, Json]:
     """The declared defaults of what a trial changes; nothing of a target that is no settings."""
-    if not held.change.target.startswith(proposals.PREFIX):
+    return _settings(store, held.change.target, Version(target=held.change.target, number=0))
+
+
+def _settings(store: Store, target: str, version: Version | None = None) -> Mapping[str, Json]:
+    """The settings that a target is, of a version or as they are in force; nothing where it is none."""
+    if not target.startswith(proposals.PREFIX):
         return {}
-    stored = StoredSettings(store, held.change.target.removeprefix(proposals.PREFIX))
     try:
-        return stored.values(Version(target=held.change.target, number=0))
+        return StoredSettings(store, target.removeprefix(proposals.PREFIX)).values(version)
     except NotFound:
         return {}
 
@@ -120,6 +124,18 @@ class ProposalBook:
     def show(self, proposal_id: str) -> Proposal:
         """One proposal. Raises NotFound."""
         return proposals.proposal(self._reading(), proposal_id)
+
+    def old(self, held: Proposal) -> Mapping[str, Json]:
+        """The values that a proposal would change, by name: of settings as they are in force, or, once it was tried,
+        as they were before."""
+        if held.change is None:
+            return {}
+        store = self._reading()
+        if held.trial:
+            tried = trial(store, held.trial)
+            return old_values(tried, _usual(store, tried))
+        known = _settings(store, held.change.target)
+        return {name: known[name] for name in held.change.new if name in known}
 
     def add(self, problem: Problem, fix: Fix) -> Proposal | None:
         """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down

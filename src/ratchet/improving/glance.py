@@ -21,6 +21,7 @@ T = TypeVar("T")
 KEPT_S = 60.0
 SLOW_S = 0.1
 """Processor time from which on a look is long: what people notice (Nielsen, Usability Engineering, 1993)."""
+AFTER_S = 0.15  # before a look in the background: who is there is served first, since threads share one interpreter
 _LOOKS = 24  # that are kept: the pages in their ranges; the largest are 10,000 patterns, some 10 MB
 
 
@@ -86,6 +87,7 @@ class Glance:
 
         def again() -> None:
             try:
+                time.sleep(AFTER_S)
                 with self._one:
                     self._looked(look, asked, mark)
                 self.renewed()

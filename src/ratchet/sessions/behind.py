@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,12 @@ def behind(
         indexed: list[Json] = [row["id"] for row in store.having("steps", words, limit=limit)]
         rows = [*rows, *store.find("outcomes", {"id": ("in", indexed)}).rows]
     named = cache(lambda folder: known_as(store, folder))
+    called = cache(call_name)  # a thousand steps call a few dozen programs
     found = {
         text_in(row, "id"): row
         for row in rows
         if number_in(row, "started_at") >= (since or 0)
-        and (not command or _called(row) == command)
+        and (not command or _called(row, called) == command)
         and (not file or _names(row, file))
         and (not project or named(text_in(row, "project")) == project)
         and text_in(row.get("failure"), "kind") not in EXCUSED
@@ -49,9 +51,9 @@ def behind(
     return [outcome_of(row) for row in newest[:limit]]
 
 
-def _called(row: Row) -> str:
+def _called(row: Row, called: Callable[[str, str], str]) -> str:
     step = row.get("step")
-    return call_name(text_in(step, "tool"), text_in(step, "head")) if step else ""
+    return called(text_in(step, "tool"), text_in(step, "head")) if step else ""
 
 
 def _names(row: Row, file: str) -> bool:

@@ -171,7 +171,10 @@ def _ordered(found: Iterable[_Found], limit: int) -> list[SearchHit]:
 
 
 def _is_alike(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= _ALIKE * len(one | other)
+    if not _ALIKE * len(one) <= len(other) <= len(one) / _ALIKE:  # most pairs: no common words could be enough
+        return False
+    common = len(one & other)
+    return common >= _ALIKE * (len(one) + len(other) - common)
 
 
 def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> tuple[list[_Found], int]:
@@ -245,9 +248,9 @@ def _step(outcome: Outcome, words: Sequence[str]) -> _Found:
     step, failure = outcome.step, outcome.failure
     told = [failure.message if failure else "", step.input if step else "", outcome.task]
     change = step.change if step else ""
-    found = min((near(each, words) for each in (change, *told)), key=lambda each: each.distance)
+    found = min((near(each, words) for each in (change, *told)), key=lambda each: each.distance) if words else _ANY
     hit = SearchHit(
-        noun="diff" if change and found.text is change else "step",
+        noun="diff" if change and found.text in (change, _ANY.text) else "step",
         id=outcome.id,
         outcome=outcome.id,
         title=named(outcome),
@@ -284,6 +287,10 @@ class Near:
         start = max(0, self.start - _BEFORE)
         cut = " ".join(self.text[start : start + _EXCERPT].split())
         return f"{'…' if start else ''}{cut}{'…' if start + _EXCERPT < len(self.text) else ''}"
+
+
+_ANY = Near(text="", lacks=0, start=-1)
+"""What a search without words finds in each text."""
 
 
 def near(text: str, words: Sequence[str]) -> Near:

@@ -4,8 +4,9 @@ handoff give."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ratchet.failures.health import EXCUSED
@@ -28,11 +29,12 @@ _PARTS = re.compile(r"[/\\:?#]+")
 @dataclass(frozen=True, slots=True)
 class Mended:
     """`worked`: failed step -> the one that achieved it; `failed`: the other way round; `taught`: step -> the lessons
-    that were learnt from it."""
+    that were learnt from it; `unfixed`: the failed steps that nothing fixed, of the last thousand, oldest first."""
 
     worked: dict[str, str]
     failed: dict[str, list[str]]
     taught: dict[str, list[str]]
+    unfixed: tuple[Outcome, ...] = ()
 
 
 def mended(store: Store, session: str) -> Mended:
@@ -40,25 +42,32 @@ def mended(store: Store, session: str) -> Mended:
     one that did the same, or reached for the file that the failure named, and worked. What failed itself fixes nothing:
     what fixed that one did. A step that reached for something else is no fix, though it may teach where that is, and
     neither is a run of a check that would not have shown the failure."""
-    return _mended(store, session, _last_steps(store, session)) if session else Mended({}, {}, {})
+    if not session:
+        return Mended({}, {}, {})
+    rows = store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
+    found = _mended(store, [session], rows, [text_in(row, "id") for row in rows if _counts(row)])
+    unfixed = (row for row in reversed(rows) if _counts(row) and text_in(row, "id") not in found.worked)
+    return replace(found, unfixed=tuple(map(outcome_of, unfixed)))
 
 
 def fixes_of(store: Store, failed: Iterable[tuple[str, float, str]]) -> dict[str, Outcome]:
     """Read what fixed these failed steps, each (session, time, step), as far as that came within `WINDOW_CALLS` steps
-    of the first of them in its session."""
+    of the first of them in its session. A query a session for its steps; one for all that was mined of them."""
     first: dict[str, float] = {}
     asked = [each for each in failed if each[0]]
     for session, at, _ in asked:
         first[session] = min(at, first.get(session, at))
-    fixed: dict[str, str] = {}
+    rows: list[Row] = []
     for session, at in first.items():
         where: Where = {"session": session, "started_at": (">=", at)}
-        rows = store.find("outcomes", where, order=("started_at",), limit=WINDOW_CALLS).rows
-        fixed |= _mended(store, session, [*reversed(rows)]).worked
-    ids = {step: fixed[step] for _, _, step in asked if step in fixed}
-    shown = store.find("outcomes", {"id": ("in", [*ids.values()])}).rows if ids else ()
-    known = {text_in(row, "id"): outcome_of(row) for row in shown}
-    return {step: known[worked] for step, worked in ids.items() if worked in known}
+        rows += reversed(store.find("outcomes", where, order=("started_at",), limit=WINDOW_CALLS).rows)
+    steps = [step for _, _, step in asked]
+    fixed = _mended(store, [*first], rows, steps).worked if asked else {}
+    known = {text_in(row, "id"): row for row in rows}
+    ids: Json = [fixed[step] for step in steps if step in fixed and fixed[step] not in known]
+    others = store.find("outcomes", {"id": ("in", ids)}).rows if ids else ()
+    known |= {text_in(row, "id"): row for row in others}
+    return {step: outcome_of(known[fixed[step]]) for step in steps if step in fixed and fixed[step] in known}
 
 
 def named(outcome: Outcome) -> str:
@@ -71,13 +80,7 @@ def named(outcome: Outcome) -> str:
 
 def unmended(store: Store, session: str) -> tuple[Outcome, ...]:
     """The failed steps that nothing fixed (see `mended`), of the last thousand steps: oldest first."""
-    rows = _last_steps(store, session)
-    fixed = _mended(store, session, rows).worked
-    return tuple(outcome_of(row) for row in reversed(rows) if _counts(row) and text_in(row, "id") not in fixed)
-
-
-def _last_steps(store: Store, session: str) -> Sequence[Row]:
-    return store.find("outcomes", {"session": session}, order=("-started_at",), limit=_LAST).rows
+    return mended(store, session).unfixed
 
 
 def _counts(row: Row) -> bool:
@@ -85,28 +88,34 @@ def _counts(row: Row) -> bool:
     return not row.get("ok") and row.get("source") != DERIVED and text_in(row.get("failure"), "kind") not in EXCUSED
 
 
-def _mended(store: Store, session: str, rows: Sequence[Row]) -> Mended:
+def _mended(store: Store, sessions: Sequence[str], rows: Sequence[Row], failed: Sequence[str]) -> Mended:
+    """What fixed these failed steps, and what else was mined of their sessions; of each session `rows` are the newest
+    first."""
     found = Mended({}, {}, {})
-    mined = [row for row in store.find("resolutions", {"session": session}).rows if row.get("worked")]
+    said: list[Json] = [*sessions]
+    mined = [row for row in store.find("resolutions", {"session": ("in", said)}).rows if row.get("worked")]
     asked = {text_in(row, name) for row in mined for name in ("failed_id", "worked_id")}
     known = {text_in(row, "id"): row for row in rows}
-    known |= {text_in(row, "id"): row for row in store.find("outcomes", {"id": ("in", [*asked - known.keys()])}).rows}
+    lacking: list[Json] = [*(asked - known.keys())]
+    known |= {
+        text_in(row, "id"): row for row in (store.find("outcomes", {"id": ("in", lacking)}).rows if lacking else ())
+    }
     achieved: dict[str, str] = {}
     for row in mined:
-        failed, worked = text_in(row, "failed_id"), text_in(row, "worked_id")
-        for step in (failed, worked):
+        one, other = text_in(row, "failed_id"), text_in(row, "worked_id")
+        for step in (one, other):
             lesson = text_in(row, "lesson_id")
             if lesson and lesson not in found.taught.setdefault(step, []):
                 found.taught[step].append(lesson)
-        one, other = known.get(failed), known.get(worked)
-        if failed not in achieved and (_shows_all if row.get("way") == "edit" else _is_same)(one, other):
-            achieved[failed] = worked
-    again = dict(_again(rows))
-    for failed in achieved.keys() | again.keys():
-        worked = _in_the_end(failed, achieved, known) or again.get(failed, "")
+        is_same = _shows_all if row.get("way") == "edit" else _is_same
+        if one not in achieved and is_same(known.get(one), known.get(other)):
+            achieved[one] = other
+    again = dict(_again(rows, {*failed}))
+    for each in achieved.keys() | again.keys():
+        worked = _in_the_end(each, achieved, known) or again.get(each, "")
         if worked:
-            found.worked[failed] = worked
-            found.failed.setdefault(worked, []).append(failed)
+            found.worked[each] = worked
+            found.failed.setdefault(worked, []).append(each)
     return found
 
 
@@ -120,34 +129,38 @@ def _in_the_end(failed: str, achieved: dict[str, str], known: dict[str, Row]) ->
     return ""
 
 
-def _again(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """Each failed step with the next one that did the same and worked, or that found the file which the failure named;
-    `rows` are the newest first."""
+def _again(rows: Sequence[Row], asked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Each of the failed steps that are `asked` for with the next one that did the same and worked, or that found the
+    file which the failure named; `rows` are the newest first."""
+    tries = [(row, _try_of(row)) for row in rows if row.get("step")]
+    wanted = {name for row, name in tries if text_in(row, "id") in asked}  # to read a command takes most of the time
     worked: dict[tuple[str, ...], str] = {}
     reached: dict[tuple[str, ...], dict[str, str]] = {}
     tests: dict[tuple[str, ...], list[ToolCall]] = {}
-    for row in rows:
-        step = row.get("step")
-        if not step:
+    for row, name in tries:
+        if name not in wanted:
             continue
-        thread, tool, head, target = (
-            text_in(row, "thread"),
-            *(text_in(step, name) for name in ("tool", "head", "target")),
-        )
-        is_test = head in TEST_RUNNERS
-        call = (thread, tool, head, _said(step, tool) if is_test else target or _said(step, tool))
-        files = reached.setdefault((thread, tool, head), {})
+        step, (_, _, tool, head) = row["step"], name
+        target, is_test = text_in(step, "target"), head in TEST_RUNNERS
+        call = (*name, _said(step, tool) if is_test else target or _said(step, tool))
+        files = reached.setdefault(name, {})
         if row.get("ok"):
             worked[call] = text_in(row, "id")
             files[_last_part(target)] = text_in(row, "id")
             if is_test:
-                tests.setdefault(call[:3], []).extend(calls_of([row]))
-        elif _counts(row):
+                tests.setdefault(name, []).extend(calls_of([row]))
+        elif text_in(row, "id") in asked and _counts(row):
             failure = row.get("failure")
             said = text_in(failure, "message") if text_in(failure, "kind") == "resource_missing" else ""
             named = (fix for file, fix in files.items() if file and file != _last_part(target) and file in said)
-            if fix := worked.get(call) or next(named, "") or _wider(row, tests.get(call[:3], ())):
+            if fix := worked.get(call) or next(named, "") or _wider(row, tests.get(name, ())):
                 yield text_in(row, "id"), fix
+
+
+def _try_of(row: Row) -> tuple[str, str, str, str]:
+    """The session, thread, tool and head of a step: what it has in common with one that tries the same."""
+    step = row.get("step")
+    return text_in(row, "session"), text_in(row, "thread"), text_in(step, "tool"), text_in(step, "head")
 
 
 def _wider(failed: Row, ran: Sequence[ToolCall]) -> str:
@@ -160,7 +173,12 @@ def _wider(failed: Row, ran: Sequence[ToolCall]) -> str:
 def _said(step: Json, tool: str) -> str:
     """The purpose of a call without a target: a shell's main command, any other's whole input."""
     said = text_in(step, "input")
-    return " ".join(chosen_command(said)) if is_shell(tool) else said
+    return _purpose(said) if is_shell(tool) else said
+
+
+@lru_cache(maxsize=4_096)  # a session that goes on is looked at again and again, and to read a command takes 0.1 ms
+def _purpose(command: str) -> str:
+    return " ".join(chosen_command(command))
 
 
 def _shows_all(failed: Row | None, worked: Row | None) -> bool:

@@ -13,7 +13,7 @@ from ratchet.recording.sources.otlp_ids import PARENT
 from ratchet.recording.texts import RESULT_CHARS, results_of
 from ratchet.records import Json, Outcome, Row, Saying, number_in, outcome_of, record_of, text_in, whole_in
 from ratchet.sessions.listing import summaries, tokens_of
-from ratchet.sessions.mending import mended, unmended
+from ratchet.sessions.mending import Mended, mended
 from ratchet.sessions.prices import Prices
 from ratchet.sessions.session import LessonMet, OutcomeDetail, SessionDetail, SessionStep, SessionThread
 
@@ -55,7 +55,8 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
         first += _count(store, {**where, "started_at": ("<", page.rows[0]["started_at"])})
     outcomes = [outcome_of(each) for each in page.rows]
     lessons = lessons_met(store, session)
-    steps = steps_of(store, outcomes, prices, lessons)
+    fixes = mended(store, session)
+    steps = steps_of(store, outcomes, prices, lessons, fixes)
     around = _depths(store, outcomes)
     places = [*range(first, first + len(steps))]
     if asked.failed:  # others stand between them
@@ -72,14 +73,15 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
         if asked.failed
         else _said(store, session, outcomes, whole=not asked.cursor and not asked.at, ends=page.cursor is None),
         next=page.cursor,
-        unfixed=unmended(store, session) if whole_in(row, "failures") else (),
+        unfixed=fixes.unfixed,
     )
 
 
 def step(store: Store, outcome: Outcome, prices: Prices) -> OutcomeDetail:
     """One outcome, with the steps beside it in its session."""
     lessons = lessons_met(store, outcome.session) if outcome.session else {}
-    found = next(iter(steps_of(store, [outcome], prices, lessons, limit=RESULT_CHARS)))
+    fixes = mended(store, outcome.session)
+    found = next(iter(steps_of(store, [outcome], prices, lessons, fixes, limit=RESULT_CHARS)))
     text = results_of(store, [outcome], limit=1).get(outcome.id)
     before: list[Outcome] = []
     after: list[Outcome] = []
@@ -103,10 +105,12 @@ def steps_of(
     outcomes: Sequence[Outcome],
     prices: Prices,
     lessons: dict[str, list[LessonMet]],
+    fixes: Mended,
     *,
     limit: int | None = None,
 ) -> list[SessionStep]:
-    """These outcomes of one session with what belongs to each; one query a table, whatever their number."""
+    """These outcomes of one session, whose `fixes` are known, with what belongs to each; one query a table, whatever
+    their number."""
     keys: Json = [each.id for each in outcomes]
     used = {text_in(row, "step"): row for row in store.find("message_tokens", {"step": ("in", keys)}).rows}
     signatures: Json = [*{each.failure.signature for each in outcomes if each.failure}]
@@ -114,7 +118,6 @@ def steps_of(
         text_in(row, "signature"): text_in(row, "pattern")
         for row in store.find("signatures", {"signature": ("in", signatures)}).rows
     }
-    fixes = mended(store, outcomes[0].session if outcomes else "")
     texts = results_of(store, outcomes) if limit is None else results_of(store, outcomes, limit=limit)
     lost: Json = [key for key, text in texts.items() if text.found != "read"]
     kept = {text_in(row, "id"): text_in(row, "result") for row in store.find("steps", {"id": ("in", lost)}).rows}
@@ -194,11 +197,10 @@ def _threads(store: Store, session: str) -> tuple[SessionThread, ...]:
         failures[name] = failures.get(name, 0) + (0 if row.get("ok") else count)
         began[name] = min(began.get(name, float("inf")), number_in(row, "min:started_at"))
     failed: Where = {"session": session, "ok": False}
-    for row in store.sum_by("outcomes", ("thread",), ("count:*",), {**failed, "source": DERIVED}):
-        calls[text_in(row, "thread")] -= whole_in(row, "count:*")
-        failures[text_in(row, "thread")] -= whole_in(row, "count:*")
-    for row in store.sum_by("outcomes", ("thread",), ("count:*",), {**failed, "kind": ("in", [*EXCUSED])}):
-        failures[text_in(row, "thread")] -= whole_in(row, "count:*")
+    for row in store.sum_by("outcomes", ("thread", "source", "kind"), ("count:*",), failed):
+        name, count, derived = text_in(row, "thread"), whole_in(row, "count:*"), text_in(row, "source") == DERIVED
+        calls[name] -= count if derived else 0
+        failures[name] -= count if derived or text_in(row, "kind") in EXCUSED else 0
     by = _beginnings(store, session) if len(calls) > 1 else {}
     found = [
         SessionThread(

@@ -48,9 +48,13 @@ def in_words(
 
 def change(trial: Trial, usual: Mapping[str, Json] | None = None) -> str:
     """The edit as `max_retries 0 -> 2`."""
-    old = old_values(trial, usual or {})
-    moved = [f"{name} {_value(old.get(name))} -> {_value(new)}" for name, new in trial.change.new.items()]
-    return f"{', '.join(moved)} ({trial.change.target.removeprefix('settings:')})"
+    said = moves(old_values(trial, usual or {}), trial.change.new)
+    return f"{said} ({trial.change.target.removeprefix('settings:')})"
+
+
+def moves(old: Mapping[str, Json], new: Mapping[str, Json]) -> str:
+    """Values with those that they take the place of: `max_retries 0 -> 2`."""
+    return ", ".join(f"{name} {_value(old.get(name))} -> {_value(value)}" for name, value in new.items())
 
 
 def old_values(trial: Trial, usual: Mapping[str, Json]) -> dict[str, Json]:

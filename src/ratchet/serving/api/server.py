@@ -7,6 +7,7 @@ import gc
 import ipaddress
 import signal
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -20,6 +21,10 @@ from ratchet.serving.api.serving import Served
 _CLOSE_S = 3
 """How long requests under way may still take when the server is asked to end."""
 
+
+_SWITCH_S = 0.001
+"""A request gives the interpreter up at each of its queries. Where another thread computes (a look in the background)
+it waited 5 ms each time to have it back, Python's default, which for 25 queries is what a page may take."""
 
 _BACKLOG = 128
 """Connections that may wait to be accepted. asyncio tries as often at once, and fails as often where files run out."""
@@ -92,10 +97,13 @@ def run(app: FastAPI, listener: socket.socket, started: Callable[[], None]) -> b
     # uvicorn raises a signal that it caught again once it has ended: that is the end that was asked for, and no error.
     for each in before:
         signal.signal(each, signal.SIG_IGN)
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_S)
     try:
         with quiet():
             server.run(sockets=[listener])
     finally:
+        sys.setswitchinterval(usual_s)
         for each, handler in before.items():
             signal.signal(each, handler)
         listener.close()

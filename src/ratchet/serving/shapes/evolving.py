@@ -12,6 +12,7 @@ from ratchet.serving.shapes.shape import Shape, said
 if TYPE_CHECKING:
     from typing import Self
 
+    from ratchet.evolving.book import EvolveBook
     from ratchet.evolving.candidate import Candidate, Evolution
 
 _DEEPEST = 100  # versions below one another; what came from a deeper one stands beside it: no reader nests without end
@@ -99,6 +100,24 @@ class CandidateDetailShape(CandidateShape):
     diff: str = said(
         "Its changes to the version that it came from, without secrets.", of=lambda held: redact(held.diff)
     )
+
+
+class EvolutionListedShape(EvolutionShape):
+    """A search in a list: with what it tried, and the version that it kept last."""
+
+    tried: int = said("Versions proposed so far; one that is carried over to a new incumbent counts once.")
+    kept: int = said("Versions that were proven better, and kept.")
+    last: CandidateDetailShape | None = said("The one that was kept last; null where none was.")
+
+    @classmethod
+    def listed(cls, book: EvolveBook, found: Sequence[Evolution]) -> list[Self]:
+        """The shapes of some searches, in their order."""
+        tallies = book.tallies([each.id for each in found])
+        return [
+            cls.built(each, tried=tally.tried, kept=tally.kept, last=tally.last)
+            for each in found
+            for tally in (tallies[each.id],)
+        ]
 
 
 class EvolutionDetailShape(EvolutionShape):

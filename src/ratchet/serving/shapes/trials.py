@@ -10,7 +10,8 @@ from ratchet.serving.shapes.shape import Shape, said
 if TYPE_CHECKING:
     from typing import Self
 
-    from ratchet.improving.book import TrialDetail
+    from ratchet.improving.book import ProposalBook, TrialDetail
+    from ratchet.records import Proposal
 
 
 class KnobShape(Shape):
@@ -159,12 +160,18 @@ class ProposalShape(Shape):
     target: str = said(
         "The thing that it changes; empty for advice.", of=lambda each: each.change.target if each.change else ""
     )
+    old: dict[str, object] = said("The values in force, or those before its trial, by name; without those not set.")
     new: dict[str, object] = said("New values, by name.", of=lambda each: each.change.new if each.change else {})
     trial: str = said("The trial of it; empty before.")
     reason: str = said("Why it is in its state.")
     evidence: dict[str, object] = said("Figures that led to it.")
     created_at: float = said("When it was made.")
     updated_at: float = said("When it last changed.")
+
+    @classmethod
+    def told(cls, book: ProposalBook, held: Proposal) -> Self:
+        """The shape of a proposal, with what it would change."""
+        return cls.built(held, old=book.old(held))
 
 
 class PulseShape(Shape):

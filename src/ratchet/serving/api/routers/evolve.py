@@ -11,19 +11,20 @@ from ratchet.serving.api.pages import Cursor, Limit, paged
 from ratchet.serving.api.problems import said
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.shapes.bench import EvaluationShape
-from ratchet.serving.shapes.evolving import EvolutionDetailShape, EvolutionShape, EvolutionTreeShape
+from ratchet.serving.shapes.evolving import EvolutionDetailShape, EvolutionListedShape, EvolutionTreeShape
 from ratchet.serving.shapes.served import PageShape
 from ratchet.serving.shapes.tasks import redacted
 
 router = APIRouter(prefix="/v1/evolve", tags=["evolve"], dependencies=[Depends(Needs("read"))])
 
 
-@router.get("", response_model=PageShape[EvolutionShape])
+@router.get("", response_model=PageShape[EvolutionListedShape])
 def evolutions(request: Request, runtime: Operations, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    """Runs, newest first."""
-    found = runtime.evolutions.list()
-    page = paged(found, lambda each: each.id, EvolutionShape.built, limit=limit, cursor=cursor)
-    return tagged(request, redacted(page))
+    """Runs, newest first, each with what it tried and the version that it kept last."""
+    book = runtime.evolutions
+    page = paged(book.list(), lambda each: each.id, lambda each: each, limit=limit, cursor=cursor)
+    items = EvolutionListedShape.listed(book, page.items)
+    return tagged(request, redacted(PageShape(items=items, next=page.next, total=page.total)))
 
 
 @router.get("/{run_id}", response_model=EvolutionDetailShape, responses=said(404))

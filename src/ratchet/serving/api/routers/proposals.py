@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -29,28 +31,28 @@ def proposals(
     cursor: Cursor = None,
 ) -> Response:
     """Proposals, newest first."""
-    found = runtime.proposals.list(state=state, agent=agent)
-    return tagged(
-        request, redacted(paged(found, lambda each: each.id, ProposalShape.built, limit=limit, cursor=cursor))
-    )
+    book = runtime.proposals
+    found = book.list(state=state, agent=agent)
+    page = paged(found, lambda each: each.id, partial(ProposalShape.told, book), limit=limit, cursor=cursor)
+    return tagged(request, redacted(page))
 
 
 @router.get("/{proposal_id}", response_model=ProposalShape, dependencies=[READS], responses=said(404))
 def proposal(proposal_id: str, request: Request, runtime: Operations) -> Response:
     """One proposal."""
-    return tagged(request, redacted(ProposalShape.built(runtime.proposals.show(proposal_id))))
+    book = runtime.proposals
+    return tagged(request, redacted(ProposalShape.told(book, book.show(proposal_id))))
 
 
 @router.post("/{proposal_id}/approve", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))
 def approve(proposal_id: str, runtime: Operations, asked: inputs.ProposalApproval | None = None) -> Response:
     """Start its trial; advice without a change is closed as taken."""
     found = runtime.proposals.approve(proposal_id, deadline_s=asked.deadline_s if asked else None)
-    return answer(redacted(ProposalShape.built(found)))
+    return answer(redacted(ProposalShape.told(runtime.proposals, found)))
 
 
 @router.post("/{proposal_id}/reject", response_model=ProposalShape, dependencies=[WRITES], responses=said(404, 409))
 def reject(proposal_id: str, runtime: Operations, asked: inputs.Reason | None = None) -> Response:
     """Do not do it, and do not propose it for this pattern again."""
-    return answer(
-        redacted(ProposalShape.built(runtime.proposals.reject(proposal_id, reason=asked.reason if asked else "")))
-    )
+    book = runtime.proposals
+    return answer(redacted(ProposalShape.told(book, book.reject(proposal_id, reason=asked.reason if asked else ""))))

@@ -6,6 +6,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from ratchet.evolving.bench.watch import WatchBook, sentence
+from ratchet.evolving.rows import tally
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
@@ -20,7 +21,8 @@ router = asking.router()
 def evolutions(request: Request, runtime: Operations, start: Start = 0) -> Response:
     """All runs of the evolve loop, newest first."""
     rows, following = part(request, runtime.evolutions.list(), start)
-    return drawn(request, "evolutions.html", rows=rows, next=following)
+    tallies = runtime.evolutions.tallies([each.id for each in rows])
+    return drawn(request, "evolutions.html", rows=rows, next=following, tallies=tallies)
 
 
 @router.get("/ui/evolve/{run}", dependencies=[READS])
@@ -28,14 +30,13 @@ def evolution(run: str, request: Request, runtime: Operations) -> Response:
     """One run with the tree of its candidates."""
     held = runtime.evolutions.show(run)
     candidates = list(runtime.evolutions.candidates(run))
-    kept = sum(each.state == "kept" for each in candidates)
     return drawn(
         request,
         "evolution.html",
         held=held,
         candidates=candidates,
         below=branches(candidates),
-        kept=kept,
+        tally=tally(candidates),
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages that find: everything by its words, and the fix for an error that is pasted."""
+"""The page that finds everything by its words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from starlette.responses import Response
 
 from ratchet.errors import NotFound, UsageError
 from ratchet.failures.kinds.table import KINDS
-from ratchet.lessons.recall import Recalled
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import Form
 from ratchet.serving.api.ui.ranges import with_query
 from ratchet.serving.api.ui.rendering import drawn
 
@@ -33,15 +31,6 @@ _NOUNS = (
     ("words", "What was said", ""),
 )
 _PASTE_CHARS = 60_000
-_SILENT = {
-    "nothing": "Nothing was learnt yet, so there is nothing to look in. Next: ratchet learn",
-    "empty": "The text holds no words to look for: paste the error as the program printed it.",
-    "unlike": "Nothing known is surely about this.",
-    "ambiguous": "Several remedies fit this text equally well, so none is sure: paste more of the output.",
-    "unproven": "What fits worked in one session only, so it is not sure.",
-    "itself": "Known, and the text itself says what to do, so no agent is told.",
-    "others": "Known, but others wrote it and it holds no command that may be shown, until you read and approve it.",
-}
 
 
 @router.get("/ui/search", dependencies=[READS])
@@ -115,30 +104,3 @@ def _is_cut(nouns: Sequence[tuple[str, str, Sequence[SearchHit]]], most: int) ->
     """Tell whether there may be more; steps and edits are looked for together."""
     patterns, lessons, steps, edits, words = (len(hits) for _, _, hits in nouns)
     return max(patterns, lessons, steps + edits, words) >= most
-
-
-@router.get("/ui/recall", dependencies=[READS])
-def recall(request: Request, runtime: Operations, text: str = "") -> Response:
-    """Ask for the fix of an error; one that the address holds is looked up at once."""
-    return _answered(request, runtime, text) if text else drawn(request, "recall.html", text="", found=None, silent="")
-
-
-@router.post("/ui/recall", dependencies=[READS])
-def recalled(request: Request, given: Form, runtime: Operations) -> Response:
-    """Answer a pasted error with what is known: surely, and possibly."""
-    return _answered(request, runtime, given.get("text", ""))
-
-
-def _answered(request: Request, runtime: Operations, text: str) -> Response:
-    text = text[:_PASTE_CHARS]
-    found = _recalled(runtime, text) if text.strip() else None
-    silent = _SILENT.get(found.silent, "") if found is not None else _SILENT["nothing" if text.strip() else "empty"]
-    return drawn(request, "recall.html", text=text, found=found, silent=silent)
-
-
-def _recalled(runtime: Operations, text: str) -> Recalled | None:
-    """None where nothing was ever recorded."""
-    try:
-        return runtime.recall(text, limit=5)
-    except NotFound:
-        return None

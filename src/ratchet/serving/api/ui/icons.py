@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import cos, pi, sin
 
 from markupsafe import Markup
@@ -56,6 +57,7 @@ _PATHS = {
 _TEETH = 9
 
 
+@lru_cache(maxsize=128)  # a hundred stand on a page
 def icon(name: str) -> Markup:
     """An icon beside a text that says the same: a screen reader skips it."""
     return Markup(

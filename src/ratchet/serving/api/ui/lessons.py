@@ -63,7 +63,9 @@ def lessons(
 @router.get("/ui/report", dependencies=[READS])
 def report(request: Request, runtime: Operations) -> Response:
     """The measured effect of lessons and changes."""
-    return drawn(request, "report.html", found=runtime.report())
+    found, replayed = runtime.report(), runtime.lessons.replayed()
+    waiting = {} if found.cases else Counter(each.state for each in runtime.lessons.list())
+    return drawn(request, "report.html", found=found, waiting=waiting, replayed=said(replayed) if replayed else "")
 
 
 @router.get("/ui/backtest", dependencies=[READS])

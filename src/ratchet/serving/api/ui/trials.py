@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fastapi import Request
 from starlette.responses import Response
 
+from ratchet.records import Json, Proposal, ProposalState, text_in, whole_in
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
 from ratchet.serving.api.serving import Operations
@@ -50,10 +53,44 @@ def stop(trial_id: str, runtime: Operations) -> Response:
 
 @router.get("/ui/proposals", dependencies=[READS])
 def proposals(request: Request, runtime: Operations, start: Start = 0) -> Response:
-    """List what was thought of, newest first."""
-    found = runtime.proposals.list()
+    """List what was thought of: what a person has to decide first, there changes before advice, and what failed most;
+    then what is on trial, then what was decided, the newest first."""
+    found = sorted(runtime.proposals.list(), key=_urgency)
     rows, following = part(request, found, start)
-    return drawn(request, "proposals.html", rows=rows, next=following, total=len(found))
+    on_trial = [each for each in rows if each.state == "trial"][:_GOING]
+    patterns: Json = [*{each.pattern for each in rows}]
+    known = runtime.store.find("patterns", {"id": ("in", patterns)}).rows if patterns else ()
+    return drawn(
+        request,
+        "proposals.html",
+        rows=rows,
+        next=following,
+        total=len(found),
+        first=start == 0,
+        counted=Counter(_STANDS[each.state] for each in found),
+        stands=_STANDS,
+        old={each.id: runtime.proposals.old(each) for each in rows},
+        standing={each.id: runtime.trials.show(each.trial).words for each in on_trial},
+        templates={text_in(row, "id"): text_in(row, "template") for row in known},
+    )
+
+
+_STANDS: dict[ProposalState, str] = {
+    "open": "open",
+    "trial": "trial",
+    "kept": "decided",
+    "reverted": "decided",
+    "undecided": "decided",
+    "rejected": "decided",
+    "closed": "decided",
+}
+
+
+def _urgency(each: Proposal) -> tuple[int, bool, int, float]:
+    """What waits for a person, by how much fails; what is tried; what is over, the newest first."""
+    place = ("open", "trial", "decided").index(_STANDS[each.state])
+    failures = 0 if place else whole_in(each.evidence, "failures")
+    return place, each.change is None, -failures, -(each.updated_at or each.created_at)
 
 
 @router.post("/ui/proposals/{proposal_id}/approve", dependencies=[WRITES])
