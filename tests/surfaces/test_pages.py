@@ -222,6 +222,7 @@ def test_empty_pages_say_what_to_run_next(runtime: Runtime) -> None:
         "/ui/report",
         "/ui/sessions",
         "/ui/search",
+        "/ui/recall",
     ):
         assert "<code>ratchet " in client.get(path, headers=HTML).text, path
 

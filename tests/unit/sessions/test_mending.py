@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from ratchet.records import Json, Row
+from ratchet.ports import Store
+from ratchet.records import Json, Page, Row
 from ratchet.runtime import Runtime
+from ratchet.sessions import opening
+from ratchet.sessions.mending import fixes_of
+from ratchet.sessions.prices import Prices
 from support.histories import SESSION, lines, result, use
 from support.shop import key, shell, words
 
@@ -171,3 +177,37 @@ def test_a_check_is_fixed_by_a_run_that_would_have_shown_the_failure(
     shown = runtime.sessions.show(SESSION)
     assert bool(shown.steps[0].fixed_by) is fixes
     assert bool(shown.unfixed) is not fixes
+
+
+class Counting:
+    """A store that counts how often each table is looked through."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.asked: Counter[str] = Counter()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def find(self, table: str, *args: Any, **named: Any) -> Page:
+        self.asked[table] += 1
+        return self._store.find(table, *args, **named)
+
+
+def test_what_was_mined_of_many_sessions_is_asked_for_once_and_of_one_it_is_worked_out_once(runtime: Runtime) -> None:
+    for number in range(5):
+        for at, ok in enumerate((False, True)):
+            runtime.record("coder", task="Bash", session=f"s{number}", started_at=1_700_000_000.0 + 100 * number + at,
+                           step={"tool": "Bash", "head": "make", "input": "make build"},
+                           **({"ok": True} if ok else {"error": "make: *** [build] Error 2"}))  # fmt: skip
+    runtime.drain()
+    failed = [(each.session, each.started_at, each.id) for each in runtime.sessions.outcomes(ok=False).items]
+    store = Counting(runtime.store)
+    found = fixes_of(cast("Store", store), failed)
+    assert {step: by.session for step, by in found.items()} == {step: session for session, _, step in failed}
+    assert store.asked == {"resolutions": 1, "outcomes": 5}, "of outcomes those of each session, and none twice"
+    store = Counting(runtime.store)
+    row = {"session": "s0", **next(iter(runtime.store.find("session_tallies", {"session": "s0"}).rows))}
+    opened = opening.opened(cast("Store", store), row, opening.AskedSteps(), Prices({}), now=1_700_000_500.0)
+    assert [bool(each.fixed_by) for each in opened.steps] == [True, False]
+    assert (opened.unfixed, store.asked["resolutions"]) == ((), 1)
