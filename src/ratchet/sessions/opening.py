@@ -63,7 +63,7 @@ def opened(store: Store, row: Row, asked: AskedSteps, prices: Prices, *, now: fl
         places = [1 + _count(store, {**every, "started_at": ("<", each.started_at)}) for each in outcomes]
     return SessionDetail(
         summary=next(iter(summaries(store, [row], prices, now=now))),
-        threads=_threads(store, session),
+        threads=_threads(store, row),
         lessons=tuple(met for each in lessons.values() for met in each),
         steps=tuple(
             replace(step, number=place, depth=around.get(step.outcome.id, 0))
@@ -186,7 +186,16 @@ def lessons_met(store: Store, session: str) -> dict[str, list[LessonMet]]:
     return found
 
 
-def _threads(store: Store, session: str) -> tuple[SessionThread, ...]:
+def _threads(store: Store, tally: Row) -> tuple[SessionThread, ...]:
+    """The threads of the session that a row counts: each step is looked at only where there are several."""
+    session = text_in(tally, "session")
+    if not text_in(store.sum_by("outcomes", (), ("max:thread",), {"session": session})[0], "max:thread"):
+        calls, failures, began = whole_in(tally, "calls"), whole_in(tally, "failures"), number_in(tally, "min_at")
+        return (SessionThread(name="", calls=calls, failures=failures, started_at=began, started_by=""),)
+    return _several(store, session)
+
+
+def _several(store: Store, session: str) -> tuple[SessionThread, ...]:
     calls: dict[str, int] = {}
     failures: dict[str, int] = {}
     began: dict[str, float] = {}
