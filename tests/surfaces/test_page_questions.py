@@ -1,4 +1,4 @@
-"""Pages that offer something to do: questions for recall, proposals to decide, runs with their gain, a report's start."""
+"""Pages that offer something to do: questions for recall, what is to be decided, runs with their gain, a day's sessions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_recall_begins_with_what_failed_here_and_a_click_answers_it(runtime: Run
     assert "No lesson" not in answers[0]
     assert "Failed like this before" in answers[0]
     assert "git push --set-upstream origin topic" in answers[1]
-    for said in ("Found since a failure with the same signature", "How sure not tried yet", "Where in every project"):
+    for said in ("Found because a failure with the same signature", "How sure not tried yet", "Where in every project"):
         assert said in answers[1], said
     assert "3 failures in 3 sessions" in answers[1].partition("Failed like this before")[2]
     step = runtime.sessions.outcomes(ok=False).items[-1]
@@ -118,7 +118,9 @@ def test_proposals_show_the_old_value_why_and_first_what_is_to_be_decided(runtim
     change = book.add(problem(pattern, 8), Fix(title="retry more often", fix="retry_logic", new={"max_retries": 3}))
     advice = book.add(problem("p-other", 40), Fix(title="ask for more quota", fix="advice"))
     over = book.add(problem("p-over", 90), Fix(title="wait a day", fix="advice"))
-    assert change and advice and over
+    assert change is not None
+    assert over is not None
+    assert advice is not None
     book.reject(over.id)
     client = browser(runtime)
     page = told(client, "/ui/proposals")
@@ -171,8 +173,16 @@ def test_runs_of_evolve_show_their_gain_with_its_interval_and_what_was_kept(runt
     client = browser(runtime)
     page = told(client, "/ui/evolve")
     assert "<script>alert" not in client.get("/ui/evolve", headers=HTML).text
-    for said in ("solver on quick", "+29.0 points 95 %: +5.0 to +50.0", "14 % before, 43 % after", "2 of 2 by 60 pairs",
-                 "176", "0.42 USD of 10.00 USD", "-b +c", "ratchet evolve apply ev1", "nothing kept 0 of 1"):  # fmt: skip
+    for said in (
+        *(
+            "solver on quick",
+            "+29.0 points 95 %: +5.0 to +50.0",
+            "14 % before, 43 % after",
+            "2 of 2 by 60 pairs",
+            "176",
+        ),
+        *("0.42 USD of 10.00 USD", "-b +c", "ratchet evolve apply ev1", "nothing kept 0 of 1"),
+    ):
         assert said in page, (said, page)
     items = {each["id"]: each for each in client.get("/v1/evolve").json()["items"]}
     assert (items["ev1"]["tried"], items["ev1"]["kept"], items["ev1"]["last"]["n"]) == (2, 2, 3)
@@ -193,3 +203,19 @@ def test_a_report_without_a_case_says_what_it_waits_for(runtime: Runtime) -> Non
     assert "1 active lesson is ready to be told; 1 more waits for your approval" in page
     assert "ratchet install claude-code" in page
     assert "A coin leaves" in page
+
+
+def test_the_sessions_of_a_day_are_one_click_from_its_cost_however_many_came_since(runtime: Runtime) -> None:
+    noon, day_s = 1_764_590_400.0, 86_400.0  # 2025-12-01, 12:00 UTC
+    for number, day in enumerate((0, 1, 1, *range(2, 60))):
+        at = noon + day * day_s
+        runtime.record("coder", task="Bash", session=f"s{number}", ok=True, started_at=at, cost_usd=0.5, model="m")
+    runtime.drain()
+    client = browser(runtime)
+    cost = client.get("/ui/cost?by=day&range=all", headers=HTML).text
+    address = html.unescape(re.findall(r'href="(/ui/sessions\?since=2025-12-02[^"]+)"', cost)[0])
+    page = client.get(address, headers=HTML).text
+    assert re.findall(r'href="/ui/sessions/(s\d+)"', page) == ["s1", "s2"]
+    assert "More sessions" not in page
+    assert "No session fits" in client.get("/ui/sessions?until=2025-01-01", headers=HTML).text
+    assert client.get("/ui/sessions?since=yesterday", headers=HTML).status_code == 422

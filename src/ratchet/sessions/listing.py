@@ -59,7 +59,14 @@ def listed(
     limit: int,
     cursor: str | None = None,
 ) -> Page:
-    """A page of what is counted of sessions, those with the most of `order` first; the least with `up`."""
+    """A page of what is counted of sessions, those with the most of `order` first; the least with `up`. The newest
+    before a moment are read from there on, however many came since."""
+    if until is not None and order == "last" and not up:
+        page = store.find(
+            "session_tallies", {**where, "max_at": ("<", until)}, order=("-max_at",), limit=limit, cursor=cursor
+        )
+        kept = [row for row in page.rows if number_in(row, "max_at") >= (since or float("-inf"))]
+        return Page(kept, page.cursor if len(kept) == len(page.rows) else None)
     if since is not None:
         where["max_at"] = (">=", since)
     column = "max_at" if order == "last" else order

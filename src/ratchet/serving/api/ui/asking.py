@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -10,6 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from markupsafe import escape
 from starlette.responses import RedirectResponse, Response
 
+from ratchet.errors import UsageError
 from ratchet.serving.api.problems import HttpProblem
 
 T = TypeVar("T")
@@ -82,3 +85,16 @@ def back(address: str) -> Response:
 def own(address: str) -> str:
     """An address on this very site; the first page for any other."""
     return address if address.startswith("/") and not address.startswith(("//", "/\\")) else "/"
+
+
+def moment_of(said: str) -> float | None:
+    """Read a day (2026-01-31), a time, or Unix seconds as the API has them; None for "". Raises UsageError."""
+    if not said.strip():
+        return None
+    try:
+        if re.fullmatch(r"\d{5,12}(\.\d+)?", said.strip()):
+            return float(said)
+        found = datetime.fromisoformat(said.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise UsageError(f"{said[:40]!r} is no day: write it as 2026-01-31") from None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Query, Request
@@ -15,6 +13,7 @@ from ratchet.failures.kinds.table import KINDS
 from ratchet.serving.api.access import READS
 from ratchet.serving.api.serving import Operations
 from ratchet.serving.api.ui import asking
+from ratchet.serving.api.ui.asking import moment_of
 from ratchet.serving.api.ui.ranges import with_query
 from ratchet.serving.api.ui.rendering import drawn
 
@@ -66,8 +65,8 @@ def search(
                 command=command,
                 file=file,
                 failed=failed == "on",
-                since=within.since if within else _moment(since),
-                until=_moment(until),
+                since=within.since if within else moment_of(since),
+                until=moment_of(until),
                 limit=most,
             )
         except (UsageError, NotFound) as error:  # the words stay where they can be mended
@@ -85,19 +84,6 @@ def search(
         kinds=sorted(KINDS),
         asked={**asked, "range": span},
     )
-
-
-def _moment(said: str) -> float | None:
-    """Read a day (2026-01-31), a time, or Unix seconds as the API has them; None for "". Raises UsageError."""
-    if not said.strip():
-        return None
-    try:
-        if re.fullmatch(r"\d{5,12}(\.\d+)?", said.strip()):
-            return float(said)
-        found = datetime.fromisoformat(said.strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise UsageError(f"{said[:40]!r} is no day: write it as 2026-01-31") from None
 
 
 def _is_cut(nouns: Sequence[tuple[str, str, Sequence[SearchHit]]], most: int) -> bool:

@@ -18,7 +18,7 @@ from ratchet.serving.api.access import READS
 from ratchet.serving.api.pages import Cursor
 from ratchet.serving.api.serving import Operations, Shared
 from ratchet.serving.api.ui import asking
-from ratchet.serving.api.ui.asking import following
+from ratchet.serving.api.ui.asking import following, moment_of
 from ratchet.serving.api.ui.drawing import Drawn, Plot, below, stacked
 from ratchet.serving.api.ui.ranges import Order, ordered, range_links, with_query
 from ratchet.serving.api.ui.rendering import drawn, moment
@@ -52,13 +52,27 @@ class SessionLine:
 
 @router.get("/ui/sessions", dependencies=[READS])
 def sessions(
-    request: Request, runtime: Operations, project: str = "", agent: str = "", sort: str = "", after: Cursor = None
+    request: Request,
+    runtime: Operations,
+    project: str = "",
+    agent: str = "",
+    since: str = "",
+    until: str = "",
+    sort: str = "",
+    after: Cursor = None,
 ) -> Response:
     """All sessions that fit a filter, the one that did something last first unless another order is asked for."""
     by: SessionOrder = next((each for each in get_args(SessionOrder) if each == sort.lstrip("-")), "last")
     order = Order(request, by, up=bool(sort) and not sort.startswith("-"))
     found = runtime.sessions.list(
-        project=project or None, agent=agent or None, order=by, up=order.up, limit=asking.ROWS, cursor=after
+        project=project or None,
+        agent=agent or None,
+        since=moment_of(since),
+        until=moment_of(until),
+        order=by,
+        up=order.up,
+        limit=asking.ROWS,
+        cursor=after,
     )
     return drawn(
         request,
@@ -66,7 +80,7 @@ def sessions(
         rows=found.items,
         next=following(request, "after", found.next) if found.next else "",
         order=order,
-        asked={"project": project, "agent": agent},
+        asked={"project": project, "agent": agent, "since": since, "until": until},
     )
 
 
@@ -105,6 +119,7 @@ def cost(request: Request, held: Shared, by: CostBy = "model", project: str = ""
         chart=stacked(columns, models, "USD", unit=100),
         models=list(models.items()),
         stretch="week" if weekly else "day",
+        next_day={name: (date.fromisoformat(name) + timedelta(days=1)).isoformat() for name in days},
     )
 
 

@@ -4,7 +4,7 @@
   document.documentElement.classList.add("js");
   const byId = (id) => document.getElementById(id);
   const typing = (target) => target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea") || target.isContentEditable;
-  const rows = () => [...document.querySelectorAll("#rows > .row, #rows > tr:not(.more)")].filter((row) => row.querySelector("a[href]"));
+  const rows = () => [...document.querySelectorAll("#rows > .row, #rows > tr:not(.more), #rows .list > .row")].filter((row) => row.querySelector("a[href]"));
   let going = 0;
 
   function move(by) {
