@@ -23,11 +23,21 @@ _CUT = 2  # lines that a cut leaves without a sign: what says that it was made, 
 
 def apart(text: str) -> tuple[list[str], str]:
     """(what each line has in front by a diff, the text without it)."""
-    pieces = compiled(_LINE_END).split(text)
+    pieces = _pieces(text)
     found = map(compiled(_SPACED if _is_change(pieces[::2]) else _SIGN).match, pieces[::2])
     signs = [sign[0] if sign else "" for sign in found]
     pieces[::2] = [line[len(sign) :] for sign, line in zip(signs, pieces[::2], strict=True)]
     return signs, "".join(pieces)
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines of a text, and between them what ends each."""
+    if "\\n" in text:
+        return compiled(_LINE_END).split(text)
+    lines = text.split("\n")
+    pieces = ["\n"] * (2 * len(lines) - 1)
+    pieces[::2] = lines
+    return pieces
 
 
 def _is_change(lines: Sequence[str]) -> bool:
@@ -39,7 +49,7 @@ def _is_change(lines: Sequence[str]) -> bool:
 def new_side(signs: Sequence[str], bare: str) -> tuple[list[str], str]:
     """Of what `apart` gave (what each line has in front by a diff, the lines that it takes away among that; the text
     without it): a name stands beside its new value."""
-    pieces = [*compiled(_LINE_END).split(bare), ""]
+    pieces = [*_pieces(bare), ""]
     fronts: list[str] = []
     kept: list[str] = []
     gone = ""
@@ -56,9 +66,9 @@ def new_side(signs: Sequence[str], bare: str) -> tuple[list[str], str]:
 
 def together(signs: Sequence[str], before: str, text: str) -> str:
     """The text with these signs, one for each line of `before`: of lines that became fewer, that of the first."""
-    pieces = compiled(_LINE_END).split(text)
+    pieces = _pieces(text)
     if len(pieces[::2]) != len(signs):
-        signs = list(_moved(signs, compiled(_LINE_END).split(before)[::2], pieces[::2]))
+        signs = list(_moved(signs, _pieces(before)[::2], pieces[::2]))
     pieces[::2] = [sign + line for sign, line in zip(signs, pieces[::2], strict=True)]
     return "".join(pieces)
 

@@ -28,14 +28,14 @@ def hide_known(text: str, low: str, words: set[str], stands: set[str]) -> tuple[
         text, is_drawn = hide_provided(text, long)
     if "@@ " in low:  # a diff's marks are no sign of anything
         low = low.replace("@@ ", "")
-        stands = LITERALS.found(set(low.split()), low)
+        stands = LITERALS.found({word.replace("@@", "") for word in words}, low)
     if not stands:
         return text, is_drawn
     has_signs = _sign_in(low) is not None
     for needle in filter(stands.__contains__, _NEEDLES if has_signs else _NEEDLES[:_WITHOUT_SIGNS]):
         text = _RULES[needle](text)
     for sign in filter(stands.__contains__, _SIGNS if has_signs else _SIGNS[:_WITHOUT_SIGNS_COMMANDS]):
-        if not _COMMANDS[sign] or any(map(stands.__contains__, _COMMANDS[sign])):
+        if not _COMMANDS[sign] or any(map(low.__contains__, _COMMANDS[sign])):
             from ratchet.failures.redaction.commands import hide_in_commands
 
             text = hide_in_commands(text)
@@ -55,7 +55,7 @@ def hide_personal(text: str) -> str:
     """The text without e-mail addresses and card numbers."""
     if ("@" in text and _names_host(text)) or "%40" in text:
         text = compiled(_EMAIL).sub(_hidden_email, text)
-    if _four_digits_in(text) is not None:
+    if len(text.encode("utf-8", "replace").translate(None, _NO_DIGITS)) >= _FEWEST and _four_digits_in(text) is not None:
         text = compiled(_CARD).sub(_hidden_card, text)
     return text
 
@@ -353,6 +353,8 @@ def _hidden_email(match: re.Match[str]) -> str:
     return "[redacted:email]"
 
 
+_NO_DIGITS = bytes(each for each in range(256) if not 48 <= each <= 57)
+_FEWEST = 8  # digits that the expression asks for
 _four_digits_in = compiled(r"[0-9][0-9]{3}[ \u00a0.-]?[0-9]{4}").search  # so written it is searched in half the time
 _CARD = (
     r"(?<![0-9A-Za-z._])(?<![0-9a-f_]-)(?:[0-9]{13,19}|[0-9]{4}([ \u00a0.-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
@@ -447,7 +449,7 @@ CODES = ("recovery", "backup")
 SPOKEN = ("login", "log in", "identify", "encrypt", *CODES)
 """What speaks of a credential and is no name of one."""
 _NAMED = (*named.NEEDLES, *named.ASSIGNED, *named.FOREIGN)
-LITERALS = Literals((*_NEEDLES, *_SIGNS, *(word for words in _COMMANDS.values() for word in words), *_NAMED, *SPOKEN))
+LITERALS = Literals((*_NEEDLES, *_SIGNS, *_NAMED, *SPOKEN))
 """What `hide_known` and `named.may_hold` ask of a text."""
 _WITHOUT_SIGNS_COMMANDS = 6
 COLUMN = r"(?:passw(?:or)?d|passphrase|passcode|pwd|secret|token|key)[\"' ]{0,40}(?:[,;|\t\\\r\n]|\Z)"

@@ -28,7 +28,8 @@ _IRREGULAR = (
     ("dapi", r"(?<![A-Za-z0-9])(?:dapi[0-9a-f]{32}(?:-[0-9])?)+", "databricks"),
 )
 
-_ESCAPE = r"\x1b\[[0-9;]{0,8}m|\\[nrt]|%[0-9A-Fa-f]{2}"
+_ESCAPES = ("\\n", "\\r", "\\t")
+_ESCAPE = r"\x1b\[[0-9;]{0,8}m|%[0-9A-Fa-f]{2}"
 _SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 # A form begins where a word does, or behind what a line end, a space or a colour is written as.
 _BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;]m))"
@@ -122,14 +123,18 @@ def hide_provided(text: str, words: Sequence[str]) -> tuple[str, bool]:
     _remember(rest, found, is_drawn)
     if is_drawn:
         text = compiled(_RUN).sub(_hidden_run, text)
-        text = compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text)
+        if any(map(_is_bare_key, compiled(_BARE).findall(text))):
+            text = compiled(_BESIDE_KIND).sub(_hidden_beside_kind, text)
     return text, is_drawn
 
 
 def _pieces(words: str) -> list[str]:
     """The runs of letters and digits in these words."""
     if "\\" in words or "%" in words or "\x1b" in words:
-        words = compiled(_ESCAPE).sub(" ", words)
+        for escape in _ESCAPES:
+            words = words.replace(escape, " ")
+        if "%" in words or "\x1b" in words:
+            words = compiled(_ESCAPE).sub(" ", words)
     return words.translate(_SPACES).split()
 
 
@@ -254,7 +259,12 @@ _BESIDE_KIND = (
 )
 
 
+_BARE = r"(?i)[\s:=\"']([A-Za-z0-9_+/-]{14,}+)(?![.(])"  # any value that it may find, far sooner
+
+
 def _hidden_beside_kind(match: re.Match[str]) -> str:
-    value = match[2]
-    is_secret = is_drawn(value, 0.4) and not value.isalpha() and not _HEX.union("-").issuperset(value)
-    return f"{match[1]}[redacted:secret]" if is_secret else match[0]
+    return f"{match[1]}[redacted:secret]" if _is_bare_key(match[2]) else match[0]
+
+
+def _is_bare_key(value: str) -> bool:
+    return is_drawn(value, 0.4) and not value.isalpha() and not _HEX.union("-").issuperset(value)

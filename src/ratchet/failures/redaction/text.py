@@ -66,7 +66,7 @@ def _as_written(text: str) -> str:
 
 
 def _as_diff(text: str) -> str:
-    if compiled(_SIGNED).search(text) is not None or compiled(_CHANGE).fullmatch(text) is not None:
+    if _is_diff(text):
         from ratchet.failures.redaction.diffs import apart, new_side, together
 
         # A line of a diff is read without what the diff says of it, then without the lines it replaces, then as it is.
@@ -81,6 +81,16 @@ def _as_diff(text: str) -> str:
     return _settled(text)
 
 
+def _is_diff(text: str) -> bool:
+    """Tell whether a line begins by a sign; most texts hold no sign in such a place at all."""
+    if text.startswith(_CHANGES) and compiled(_CHANGE).fullmatch(text) is not None:
+        return True
+    return (text[:1] in _SIGN or any(map(text.__contains__, _SIGNS))) and compiled(_SIGNED).search(text) is not None
+
+
+_CHANGES = ("+ ", "- ", "@@ ")
+_SIGN = ("+", "-")
+_SIGNS = tuple(before + sign for before in ("\n", "\\n", "m") for sign in _SIGN)
 _SIGNED = r"[+-](?:(?<![^\n].)|(?<=\\n.)|(?<=[0-9;]m.))(?! \S|\\?[\r\n]|\Z)"  # begins with what is rare
 _CHANGED = r"(?:[+-] [^\n]*+(?:\n|\Z)|@@ [^\n]*+\n)++"
 _CHANGE = (
