@@ -289,5 +289,5 @@ def _cut(lines: Sequence[str], skipped: int, size: int) -> list[str]:
 
 
 def _place(line: str, number: int) -> int:
-    """Where in a line a character stands, by how many are before it that are no white space."""
+    """The place of a character in a line, by how many are before it that are no white space."""
     return [at for at, letter in enumerate(line) if not letter.isspace()][number]
