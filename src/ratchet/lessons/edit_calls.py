@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ratchet.records import Json
 
-FILE_BYTES = 2_000_000  # a larger file costs a hook more than it has
+FILE_BYTES = 500_000  # a larger file costs a hook more than it has
 _OF_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** End Patch")
 _ALL = ("replace_all", "replaceAll", "allow_multiple")
 
