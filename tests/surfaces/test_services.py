@@ -277,3 +277,6 @@ def test_what_is_missing_or_only_written_says_so(ratchet: Ratchet, tmp_path: Pat
     assert "127.0.0.1:7000:6379" in text
     assert all(f"  {name}:" in text for name in SERVICES)
     assert ratchet("up", "--port", "redis=x").returncode == 2
+    down = ratchet("status", "redis").stdout.splitlines()
+    assert down[0].split() == ["service", "state", "port", "address"]
+    assert down[-1] == "next  ratchet services up redis     start one"

@@ -207,8 +207,8 @@ class EpisodeWatching:
             show_heal.moment(moment)
 
     def waiting(self) -> AbstractContextManager[None]:
-        """Tell on standard error, now and then, what is waited for."""
-        return nullcontext() if self._quiet else show.ticking(self._awaited)
+        """Tell on standard error, now and then, what is waited for: also beside JSON, where that is a terminal."""
+        return nullcontext() if self._quiet and not sys.stderr.isatty() else show.ticking(self._awaited)
 
     def asked(self, shown: Callable[[TaskPlan], TaskPlan | None]) -> Callable[[TaskPlan], TaskPlan | None]:
         """Keep still while a person looks at a plan: an editor may have the terminal."""

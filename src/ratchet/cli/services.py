@@ -88,6 +88,9 @@ def status(names: Sequence[str], as_json: bool) -> None:
     book = _book()
     found = [book.status(name) for name in _named(names)]
     _show(found, as_json)
+    down = [each.name for each in found if each.state == "down"]
+    if down and not as_json:
+        console().print(f"next  ratchet services up {down[0]}     start one")
     click.get_current_context().exit(1 if any(each.state == "died" for each in found) else 0)
 
 
@@ -135,6 +138,7 @@ def _show(found: Sequence[ServiceState], as_json: bool, missing: Sequence[str] =
         show.as_json([shapes.machine.ServiceShape.built(each) for each in found])
         return
     out = console()
+    out.print(Styled(f"{'service':<10}{'state':<9} {'port':<6} address", "dim"))
     for each in found:
         line = Styled(f"{each.name:<10}").append(f"{each.state:<9} ", _STYLES[each.state]).append(f"{each.port:<6} ")
         if each.state != "down":
