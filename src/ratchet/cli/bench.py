@@ -17,8 +17,10 @@ from ratchet.cli.net import NET
 from ratchet.cli.numbers import Finite
 from ratchet.cli.stopping import draining, heard
 from ratchet.errors import BackendError, NotFound, UsageError
+from ratchet.evolving.bench.agents import agent_of
 from ratchet.evolving.bench.benchmark import Split
 from ratchet.evolving.bench.book import BenchAsked, BenchBook, BenchChecking, BenchMeans, ImportFormat
+from ratchet.evolving.bench.granting import grant
 from ratchet.evolving.bench.rows import BenchRun
 from ratchet.evolving.job import ExecutorName
 from ratchet.ports import Progress
@@ -164,6 +166,21 @@ def _exit_code(held: BenchRun, *, nothing: bool) -> int:
     if held.state == "cancelled":
         return CANCELLED
     return 0 if held.state == "ended" else 1
+
+
+@bench.command("grant")
+@click.argument("agent", metavar="DIR")
+@click.option("--show", "only_show", is_flag=True, help="Only say what it asks for.")
+@home_option
+@json_option
+def grant_wishes(agent: str, only_show: bool, as_json: bool) -> None:
+    """Grant an agent what its ratchet-agent.toml asks for.
+
+    The network, variables and files beyond its sandbox. Until then it does not run; once it asks for something else, it
+    is asked about anew. What --net, --pass-env and --ro give for a run needs no grant.
+    """
+    found = grant(opened(begins=True).home, agent_of(agent, cwd=Path.cwd()), show=only_show)
+    show.as_json(shapes.bench.GrantedShape.built(found)) if as_json else show_bench.granted(found)
 
 
 @bench.command("history")

@@ -14,12 +14,14 @@ from ratchet.evolving.bench.benchmark import Benchmark, BenchTask, Evaluation
 from ratchet.evolving.bench.book import ComparedRuns
 from ratchet.evolving.bench.checking import BenchCheck
 from ratchet.evolving.bench.figures import MDE, POWER, Figures, Interval, Paired, TaskFigures
+from ratchet.evolving.bench.granting import Granted
 from ratchet.evolving.bench.rows import BenchRun
 from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
 from ratchet.failures.spans import span
 
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow", "killed": "yellow"}
 _BAR = 20
+_PATH_CHARS = 5_000  # more than a path may have
 
 
 def benchmarks(found: Sequence[Benchmark]) -> None:
@@ -54,6 +56,18 @@ def checked(found: BenchCheck) -> None:
     if found.unproven:
         said += f"; {found.unproven} without a right answer: there only doing nothing was tried"
     out.print(Styled(f"{said}.", "red" if found.faults else "green"))
+
+
+def granted(found: Granted) -> None:
+    """An agent's wishes, a line each and whole: what is granted is to be seen."""
+    out = console()
+    for each in found.asks:
+        out.print(Styled("  ").append(plain(each, _PATH_CHARS)), soft_wrap=True)
+    if not found.asks:
+        said = "asks for nothing beyond its sandbox."
+    else:
+        said = "gets that, until it asks for something else." if found.granted else "does not get that."
+    out.print(Styled(f"{plain(found.folder, _PATH_CHARS).plain} {said}"), soft_wrap=True)
 
 
 def task(found: BenchTask) -> None:

@@ -24,6 +24,7 @@ def main(arguments: list[str]) -> int:
         return error.exit_code
     if own:
         print(f"Ratchet's own solver: {folder}; its prompts may change")
+        print(f"  ratchet bench grant {folder}    it asks for the network and the keys of models")
         print(f"  ratchet evolve --agent {folder} --bench repair --proposer model")
     else:
         print(f"an agent with three weaknesses: {folder} (its README.md says which)")

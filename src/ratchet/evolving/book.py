@@ -14,6 +14,7 @@ from ratchet.evolving import rows as evolutions
 from ratchet.evolving.archive import Archive
 from ratchet.evolving.bench.benchmark import Agent, Benchmark, Evaluation
 from ratchet.evolving.bench.book import BenchBook
+from ratchet.evolving.bench.granting import need_granted
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.shelf import BenchShelf
 from ratchet.evolving.candidate import KILLED, ArchiveTally, Candidate, Evolution
@@ -70,6 +71,7 @@ class EvolveBook:
         means = means or EvolveMeans()
         check(asked, means)
         check_shown(self._home, (*asked.agent.readable, *means.readable))
+        need_granted(self._home, asked.agent)
         gaps = _gaps(asked.agent, means)
         sandbox = self._sandboxes.chosen(unsafe=means.unsafe)
         proposer = self._proposer(asked.proposer, means)

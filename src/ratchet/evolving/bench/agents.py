@@ -90,9 +90,9 @@ def _named(text: str, cwd: Path) -> Agent:
         return _of_address(text)
     place = cwd / Path(text).expanduser()
     if place.is_dir():
-        return _declared(place.resolve())
+        return declared(place.resolve())
     if place.name == FILE_NAME and place.is_file():
-        return _declared(place.parent.resolve())
+        return declared(place.parent.resolve())
     if _CALLABLE.fullmatch(text):
         return _of_callable(text, cwd)
     if len(text.split()) == 1 and text.endswith(os.sep):
@@ -103,7 +103,8 @@ def _named(text: str, cwd: Path) -> Agent:
 # -- a folder that declares itself -------------------------------------------------------------------------------------
 
 
-def _declared(folder: Path) -> Agent:
+def declared(folder: Path) -> Agent:
+    """The agent that a folder declares itself to be. Raises UsageError."""
     path = folder / FILE_NAME
     if not path.is_file():
         raise UsageError(f"{folder} does not say how its agent runs: {_EXAMPLE}")

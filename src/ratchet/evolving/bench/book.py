@@ -25,6 +25,7 @@ from ratchet.evolving.bench.benchmark import Agent, Benchmark, BenchTask, Evalua
 from ratchet.evolving.bench.checking import BenchCheck, check_tasks
 from ratchet.evolving.bench.evidence import differing, fingerprints
 from ratchet.evolving.bench.figures import Figures, Interval, Paired, figures, paired
+from ratchet.evolving.bench.granting import need_granted
 from ratchet.evolving.bench.ground import check_shown, executing, files_of, measuring
 from ratchet.evolving.bench.plan import ProgressWatch, chosen, shows_noise, wanted
 from ratchet.evolving.bench.rows import FIRST, SECOND, BenchRun
@@ -255,6 +256,7 @@ class BenchBook:
         tasks = chosen(benchmark, asked.split, asked.tasks)
         agent = asked.read_agent()
         check_shown(self._home, agent.readable)
+        need_granted(self._home, agent, net=asked.net, pass_env=asked.pass_env, readable=asked.readable)
         missing = next((each for each in agent.pass_env if each not in os.environ), None)
         if missing is not None:
             raise UsageError(f"the agent is to get the variable {missing}, which is not set here")

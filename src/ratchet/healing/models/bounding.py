@@ -12,23 +12,23 @@ MOST_BYTES = 64_000_000
 """Unpacked. The longest answers of today are 128,000 tokens, each an event of some 300 bytes."""
 
 
-class HttpResponse(Protocol):
+class ReadResponse(Protocol):
     """An answer of httpx, or of the package that took its place: whoever reads it, streamed or whole, reads these."""
 
     aiter_bytes: Callable[..., AsyncIterator[bytes]]
 
 
-class HttpClient(Protocol):
+class HookedClient(Protocol):
     """The client of httpx below an SDK's."""
 
-    event_hooks: dict[str, list[Callable[[HttpResponse], Awaitable[None]]]]
+    event_hooks: dict[str, list[Callable[[ReadResponse], Awaitable[None]]]]
 
 
 def bounded(sdk: object, most_bytes: int = MOST_BYTES) -> None:
     """Have the client of an SDK raise UnexpectedModelBehavior at an answer larger than that. One that is not built upon
     httpx stays as it is."""
 
-    async def bound(response: HttpResponse) -> None:
+    async def bound(response: ReadResponse) -> None:
         unbounded = response.aiter_bytes
 
         async def counted(*given: int, **named: int) -> AsyncIterator[bytes]:
@@ -43,5 +43,5 @@ def bounded(sdk: object, most_bytes: int = MOST_BYTES) -> None:
 
     http = getattr(sdk, "_client", None)
     if hasattr(http, "event_hooks"):
-        hooks = cast("HttpClient", http).event_hooks
-        cast("HttpClient", http).event_hooks = {**hooks, "response": [*hooks.get("response", ()), bound]}
+        hooks = cast("HookedClient", http).event_hooks
+        cast("HookedClient", http).event_hooks = {**hooks, "response": [*hooks.get("response", ()), bound]}

@@ -39,6 +39,14 @@ class ImportedBenchmarkShape(BenchmarkShape):
     fresh: bool = said("Whether it was not here before.")
 
 
+class GrantedShape(Shape):
+    """Wishes of an agent's declaration beyond its sandbox."""
+
+    folder: str = said("The agent's folder.")
+    asks: Sequence[str] = said("What it asks for, in words.")
+    granted: bool = said("Whether it gets that.")
+
+
 class TaskFaultShape(Shape):
     """A task that cannot measure."""
 
