@@ -140,6 +140,18 @@ def test_a_folder_outside_the_roots_is_neither_looked_at_nor_changed(home: Path,
         assert (looked.status_code, made.status_code) == (422, 422), looked.text
 
 
+@pytest.mark.parametrize("folder", ["/" + "a" * 300, "/" + "b/" * 1_900 + "c" * 190], ids=["name", "path"])
+def test_a_folder_with_too_long_a_name_is_the_callers_mistake(home: Path, project: Path, folder: str) -> None:
+    with client(home) as held:
+        lesson = _taught(runtime_of(held), project)
+        for kind in ("notes", "git", "pre-commit", "check", "permission"):
+            made = held.post(f"/v1/lessons/{lesson}/cures", json={"kind": kind, "dir": folder})
+            assert made.status_code < 500, made.text
+        task = held.post("/v1/tasks", json={"check": "true", "dir": folder})
+        assert 400 <= task.status_code < 500, task.text
+        assert held.get("/v1/lessons/cures", params={"dir": folder}).status_code < 500
+
+
 def test_what_would_be_sent_is_told_without_sending_and_a_run_takes_consent(
     home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

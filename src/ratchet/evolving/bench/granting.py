@@ -33,8 +33,9 @@ class Granted:
 def wishes(
     agent: Agent, *, net: str | None = None, pass_env: Collection[str] = (), readable: Collection[Path] = ()
 ) -> tuple[str, ...]:
-    """Return the wishes of an agent whose folder declares it, in words, but for what is given besides. Files of the folder
-    itself are no wish, unless a link leads out of it; nor are those that a command names which somebody wrote."""
+    """Return the wishes of an agent whose folder declares it, in words, but for what is given besides. Files of the
+    folder itself are no wish, unless a link leads out of it; nor are those that a command names which somebody wrote.
+    """
     if not agent.folder or not (Path(agent.folder) / FILE_NAME).is_file():
         return ()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -120,6 +121,8 @@ def add_handlers(app: FastAPI) -> None:
 
     async def machine(request: Request, error: Exception) -> Response:
         assert isinstance(error, OSError)
+        if error.errno == errno.ENAMETOOLONG:  # whoever asks chose the name
+            return problem_of(UsageError("a path in it is longer than paths may be")).response(request.url.path)
         log.error("request.machine", exc_info=error, extra={"path": request.url.path})
         detail = f"the server's machine failed: {error.strerror or 'see its log'}"
         return problem_of(BackendError(detail)).response(request.url.path)
