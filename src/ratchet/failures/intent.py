@@ -97,7 +97,7 @@ def shell_intent(command: str) -> tuple[str, str]:
 def chosen_command(command: str) -> list[str]:
     """The words of the one command that a command line is for (see `commands`); [] when there is none. What runs in a
     `$(...)` is it only where nothing around it does more than set the scene."""
-    ran = [(words, piped, programs.NOISE.get(_program(words[0]), 0), inner) for words, piped, inner in _ran(command)]
+    ran = [(words, piped, programs.NOISE.get(_program(words[0]), 0), inner) for words, piped, inner in _once(command)]
     around = any(noise < _SCENE and not inner for _, _, noise, inner in ran)
     best: list[str] = []
     least = 3
@@ -109,14 +109,30 @@ def chosen_command(command: str) -> list[str]:
         if noise < least or (noise == least and not (piped and noise and piped_least == noise)):
             best, least = words, noise
         piped_least = noise if not piped else min(piped_least, noise)
-    return best
+    return [*best]
+
+
+_known: dict[str, list[tuple[list[str], bool, bool]]] = {}  # mining asks three times what a session ran
+_REMEMBERED = 1024
+
+
+def _once(command: str) -> list[tuple[list[str], bool, bool]]:
+    """What `_ran` finds, remembered: nobody may change it."""
+    found = _known.get(command)
+    if found is None:
+        if len(_known) >= _REMEMBERED:
+            _known.clear()
+        found = _ran(command)
+        if len(command) <= _LIMIT:
+            _known[command] = found
+    return found
 
 
 def commands(command: str) -> list[tuple[list[str], bool]]:
     """The simple commands of a command line, in order: (words, fed by a pipe). Wrappers, assignments, redirections and
     here-documents are taken off; quotes are removed; `bash -c "..."` is opened. What `$(...)` runs stands behind the
     command that it is a word of."""
-    return [(words, piped) for words, piped, _ in _ran(command)]
+    return [([*words], piped) for words, piped, _ in _once(command)]
 
 
 def _ran(command: str, depth: int = _DEPTH) -> list[tuple[list[str], bool, bool]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from functools import lru_cache
+from itertools import chain
 
 from ratchet import ids
 
@@ -36,13 +37,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _terms_in(words: list[str], most: int) -> list[str]:
-    found: dict[str, None] = {}
-    for word in dict.fromkeys(words):
-        for term in _terms_of(word):
-            found[term] = None
-        if len(found) >= most:
-            break
-    return list(found)[:most]
+    return list(dict.fromkeys(chain.from_iterable(map(_terms_of, dict.fromkeys(words)))))[:most]
 
 
 @lru_cache(maxsize=8192)  # the words of one project's steps are the same over and over

@@ -55,7 +55,8 @@ def hide_personal(text: str) -> str:
     """The text without e-mail addresses and card numbers."""
     if ("@" in text and _names_host(text)) or "%40" in text:
         text = compiled(_EMAIL).sub(_hidden_email, text)
-    if len(text.encode("utf-8", "replace").translate(None, _NO_DIGITS)) >= _FEWEST and _four_digits_in(text) is not None:
+    digits = text.encode("utf-8", "replace").translate(None, _NO_DIGITS)
+    if len(digits) >= _FEWEST and _four_digits_in(text) is not None:
         text = compiled(_CARD).sub(_hidden_card, text)
     return text
 
