@@ -117,7 +117,7 @@ _REMEMBERED = 1024
 
 
 def _once(command: str) -> list[tuple[list[str], bool, bool]]:
-    """What `_ran` finds, remembered: nobody may change it."""
+    """The simple commands as `_ran` finds them, remembered: nobody may change them."""
     found = _known.get(command)
     if found is None:
         if len(_known) >= _REMEMBERED:

@@ -1,4 +1,4 @@
-"""What is looked for before an expression is: where a prefilter says no, the expression finds nothing."""
+"""Prefilters of redaction: where one says no, its expression finds nothing."""
 
 from __future__ import annotations
 
