@@ -1,4 +1,4 @@
-"""Pages that offer something to do: questions for recall, what is to be decided, runs with their gain, a day's sessions."""
+"""Pages that offer what to do: questions for recall, what is to be decided, runs with their gain, a day's sessions."""
 
 from __future__ import annotations
 

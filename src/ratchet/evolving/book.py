@@ -254,7 +254,7 @@ class EvolveBook:
         return self._seen(evolutions.evolution(self._reading(), run))
 
     def tallies(self, runs: Sequence[str]) -> dict[str, ArchiveTally]:
-        """What each of these runs tried, by its id."""
+        """Count what each of these runs tried, by its id."""
         return evolutions.tallied(self._reading(), runs)
 
     def candidates(self, run: str) -> Sequence[Candidate]:

@@ -73,8 +73,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveTally:
-    """What a run tried: `tried` counts its proposals (one that is carried over to a new incumbent once), `kept` those
-    that were kept; `last` is the one kept last."""
+    """Counts of a run's archive: `tried` are its proposals (one that is carried over to a new incumbent once), `kept`
+    those that were kept; `last` is the one kept last."""
 
     tried: int = 0
     kept: int = 0

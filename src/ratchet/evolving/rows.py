@@ -99,7 +99,7 @@ def candidates(store: Store, run: str) -> list[Candidate]:
 
 
 def tallied(store: Store, runs: Sequence[str]) -> dict[str, ArchiveTally]:
-    """What each of these runs tried. One query, whatever their number."""
+    """Count what each of these runs tried. One query, whatever their number."""
     asked: list[Json] = [*runs]
     held: dict[str, list[Candidate]] = {run: [] for run in runs}
     for row in store.find("candidates", {"run": ("in", asked)}, order=("n",)).rows if asked else ():

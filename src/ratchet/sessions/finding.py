@@ -171,10 +171,8 @@ def _ordered(found: Iterable[_Found], limit: int) -> list[SearchHit]:
 
 
 def _is_alike(one: set[str], other: set[str]) -> bool:
-    if not _ALIKE * len(one) <= len(other) <= len(one) / _ALIKE:  # most pairs: no common words could be enough
-        return False
-    common = len(one & other)
-    return common >= _ALIKE * (len(one) + len(other) - common)
+    may_be = _ALIKE * len(one) <= len(other) <= len(one) / _ALIKE  # else no words in common are enough
+    return may_be and len(one & other) >= _ALIKE * len(one | other)
 
 
 def _steps(store: Store, words: Sequence[str], narrowed: Narrowed, limit: int) -> tuple[list[_Found], int]:

@@ -89,7 +89,7 @@ def _counts(row: Row) -> bool:
 
 
 def _mended(store: Store, sessions: Sequence[str], rows: Sequence[Row], failed: Sequence[str]) -> Mended:
-    """What fixed these failed steps, and what else was mined of their sessions; of each session `rows` are the newest
+    """Find what fixed these failed steps, and what else was mined of their sessions; of each, `rows` are the newest
     first."""
     found = Mended({}, {}, {})
     said: list[Json] = [*sessions]

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from ratchet.errors import NotFound, RatchetError
 from ratchet.lessons.backtest.telling import cost, failed_of, of_lesson, said, titles
 from ratchet.lessons.standing import WAITING
-from ratchet.records import Lesson, LessonState, Outcome
+from ratchet.records import Lesson, LessonState, Outcome, text_in, whole_in
 from ratchet.runtime import Runtime
 from ratchet.serving.api.access import READS, WRITES
 from ratchet.serving.api.problems import HttpProblem
@@ -64,7 +64,8 @@ def lessons(
 def report(request: Request, runtime: Operations) -> Response:
     """The measured effect of lessons and changes."""
     found, replayed = runtime.report(), runtime.lessons.replayed()
-    waiting = {} if found.cases else Counter(each.state for each in runtime.lessons.list())
+    counted = () if found.cases else runtime.store.sum_by("lessons", ("state",), ("count:*",))
+    waiting = {text_in(row, "state"): whole_in(row, "count:*") for row in counted}
     return drawn(request, "report.html", found=found, waiting=waiting, replayed=said(replayed) if replayed else "")
 
 

@@ -117,7 +117,7 @@ def _alike(held: Served, text: str) -> list[tuple[Pattern, float]]:
 
 
 def _proofs(runtime: Runtime, told: Sequence[RecalledLesson]) -> dict[str, LastProof]:
-    """When each of these lessons was seen last. One query, and one a session for its title."""
+    """Find when each of these lessons was seen last. One query, and one a session for its title."""
     ids: Json = [*{each for held in told for each in held.lesson.evidence[-_PROOFS:]}]
     rows = runtime.store.find("outcomes", {"id": ("in", ids)}).rows if ids else ()
     known = {each.id: each for each in map(outcome_of, rows)}

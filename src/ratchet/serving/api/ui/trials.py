@@ -87,7 +87,7 @@ _STANDS: dict[ProposalState, str] = {
 
 
 def _urgency(each: Proposal) -> tuple[int, bool, int, float]:
-    """What waits for a person, by how much fails; what is tried; what is over, the newest first."""
+    """Order proposals: what waits for a person, by how much fails; what is tried; what is over, the newest first."""
     place = ("open", "trial", "decided").index(_STANDS[each.state])
     failures = 0 if place else whole_in(each.evidence, "failures")
     return place, each.change is None, -failures, -(each.updated_at or each.created_at)
