@@ -44,6 +44,7 @@ from ratchet.serving.shapes.comparison import ComparisonShape
 from ratchet.serving.shapes.evolving import (
     EvolutionDetailShape,
     EvolutionPatchShape,
+    EvolutionListedShape,
     EvolutionShape,
     EvolutionTreeShape,
 )
@@ -214,7 +215,7 @@ COMMANDS: dict[str, object] = {
     "gate status FILE": list[ScoreAnswerShape],
     "gate plan --gain G": ScorePlanShape,
     "evolve": EvolutionShape,
-    "evolve list": list[EvolutionShape],
+    "evolve list": list[EvolutionListedShape],
     "evolve show RUN": EvolutionDetailShape,
     "evolve tree RUN": EvolutionTreeShape,
     "evolve apply RUN": EvolutionPatchShape,
