@@ -43,8 +43,8 @@ from ratchet.serving.shapes.bench import (
 from ratchet.serving.shapes.comparison import ComparisonShape
 from ratchet.serving.shapes.evolving import (
     EvolutionDetailShape,
-    EvolutionPatchShape,
     EvolutionListedShape,
+    EvolutionPatchShape,
     EvolutionShape,
     EvolutionTreeShape,
 )
