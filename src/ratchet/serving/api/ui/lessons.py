@@ -65,7 +65,7 @@ def report(request: Request, runtime: Operations) -> Response:
     """The measured effect of lessons and changes."""
     found, replayed = runtime.report(), runtime.lessons.replayed()
     counted = () if found.cases else runtime.store.sum_by("lessons", ("state",), ("count:*",))
-    waiting = {text_in(row, "state"): whole_in(row, "count:*") for row in counted}
+    waiting = Counter({text_in(row, "state"): whole_in(row, "count:*") for row in counted})
     return drawn(request, "report.html", found=found, waiting=waiting, replayed=said(replayed) if replayed else "")
 
 
