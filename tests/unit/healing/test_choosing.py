@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratchet.healing.solvers.repair import SearchResult, rivals
 from ratchet.healing.solvers.repairing.choosing import chosen, keeping
 from ratchet.healing.solvers.repairing.differing import (
     NOTHING,
@@ -480,3 +481,14 @@ def test_where_no_input_could_be_tried_others_that_pass_are_not_said_to_answer_o
     assert "answer otherwise" not in said
     assert "answer alike" not in said.replace("whether they answer alike", "")
     assert "answer otherwise" in " ".join(replace(untold, inputs=9, kept=9).doubts(["off_by_one"]))
+
+
+@pytest.mark.parametrize(("inputs", "shown"), [(2, ["- 1", "* 2"]), (20, ["* 2"])])
+def test_a_patch_that_answers_alike_is_shown_beside_a_doubtful_one_unless_many_inputs_say_so(
+    inputs: int, shown: list[str]
+) -> None:
+    said = b"def f(n):\n    return n\n"
+    texts = [said.replace(b" n\n", f" n {each}\n".encode()) for each in ("+ 1", "- 1", "* 2")]
+    patches = tuple({"files": {"f.py": each.hex()}, "marks": []} for each in texts)
+    found = SearchResult(patches=patches, grounds=PatchGrounds(inputs=inputs, allies=1, rivals=1))
+    assert [each.split(" n ")[-1] for each in rivals(patches[0], found, {"f.py": said})] == shown

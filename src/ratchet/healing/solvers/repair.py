@@ -16,7 +16,7 @@ from ratchet.healing.job import Solved, SolveJob, SolverOptions
 from ratchet.healing.judges.grading import INSIDE, python_of
 from ratchet.healing.judges.readers import untouched
 from ratchet.healing.solvers.faults import cause_of, rival_of
-from ratchet.healing.solvers.repairing.grounds import PatchGrounds
+from ratchet.healing.solvers.repairing.grounds import FEW_INPUTS, PatchGrounds
 from ratchet.healing.solvers.repairing.search import NO_TEST
 from ratchet.healing.solvers.singly import solved
 from ratchet.healing.solvers.survey import executable
@@ -414,9 +414,11 @@ def _paths(patches: Sequence[Mapping[str, Json]]) -> list[str]:
     return sorted({path for patch in patches for path in files_of(patch)})
 
 
-def _rivals(patch: Mapping[str, Json], found: SearchResult, sources: Mapping[str, bytes]) -> list[str]:
-    """Other patches that pass and answer otherwise, the likeliest first. `sources` are the files as they were."""
-    others = found.patches[1 + (found.patches.index(patch) or found.grounds.allies) :][:_RIVALS]
+def rivals(patch: Mapping[str, Json], found: SearchResult, sources: Mapping[str, bytes]) -> list[str]:
+    """Other patches that pass and answer otherwise, or on so few inputs alike that they may, the likeliest first.
+    `sources` are the files as they were."""
+    alike = found.grounds.allies if found.grounds.compared >= FEW_INPUTS else 0
+    others = found.patches[1 + (found.patches.index(patch) or alike) :][:_RIVALS]
     return [rival_of(path, sources[path], text) for other in others for path, text in files_of(other).items()]
 
 
@@ -433,7 +435,7 @@ def _solved(patch: Mapping[str, Json], found: SearchResult, sources: Mapping[str
         candidates=found.found_at,
         alternatives=found.tried - found.found_at,
         standing="doubtful" if doubt else "sure",
-        evidence="\n".join([f"{doubt};", told, *_rivals(patch, found, sources)]) if doubt else told,
+        evidence="\n".join([f"{doubt};", told, *rivals(patch, found, sources)]) if doubt else told,
         note=(before if patch.get("exact") is True else found_at) + also,
         memo=note_of(patch),
     )

@@ -121,9 +121,14 @@ class PatchGrounds:
             "apart": float(max(0, functions - 1)),
         }
 
+    @property
+    def compared(self) -> int:
+        """Inputs on which patches could be told apart."""
+        return self.inputs + self.answered
+
     def _untold(self) -> float:
         """Weigh what nobody looked for, or could compare."""
-        return max(_UNSOUGHT * (not self.searched), _UNTOLD * max(0.0, 1 - (self.inputs + self.answered) / FEW_INPUTS))
+        return max(_UNSOUGHT * (not self.searched), _UNTOLD * max(0.0, 1 - self.compared / FEW_INPUTS))
 
     def _telling(self) -> int:
         """Count what can tell: tests, or the different calls that they make, and examples. Where answers are spelt out,
@@ -169,7 +174,7 @@ class PatchGrounds:
             differs = "a part of a text that it brings passes as well"
         elif self._untold() and not self.rivals:
             return "others that pass were not looked for, or not told apart (write a test of what it is to do)"
-        elif not self.inputs + self.answered:
+        elif not self.compared:
             others = _count(self.rivals, "other patch passes", "other patches pass")
             differs = f"{others}, too, and no input could be tried to tell whether they answer alike"
         else:
@@ -201,7 +206,7 @@ class PatchGrounds:
                 f"of {self.asked} on which the donors agree {self.asked - self.contradicted} are answered alike"
             )
         others = self.allies + self.rivals
-        if others and not self.inputs + self.answered:
+        if others and not self.compared:
             said.append(f"{_count(others, 'other patch passes', 'other patches pass')}, too")
         elif others:
             said.append(f"of {others} other patches that pass {self.allies} answer alike")
