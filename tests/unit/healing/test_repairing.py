@@ -142,6 +142,14 @@ def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:
     assert ast.dump(ast.parse(right)) in {_dump(text) for text in texts_of(wrong)}
 
 
+@pytest.mark.parametrize("said", ["raise E(f'no {a.b}')", "m = f'no {a.b}'\n    raise E(m)"])
+def test_what_an_exception_says_is_left_as_it_is(said: str) -> None:
+    found = edits_of(f"def f(a):\n    {said}\n".encode())[1]
+    assert not [edit for edit in found if edit.site == "formattedvalue"]
+    shown = edits_of(b"def f(a):\n    m = f'no {a.b}'\n    return m\n")[1]
+    assert [edit for edit in shown if edit.site == "formattedvalue"]
+
+
 def test_a_text_is_compared_as_the_other_is_written() -> None:
     _, found = edits_of(b"def f(t):\n    return t.value == 'AS' or t.kind != 'as' or t.name == 'As'\n")
     weights = {edit.text: edit.weight for edit in found if edit.family == "dress" and edit.text.endswith("r()")}

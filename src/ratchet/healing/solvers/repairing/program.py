@@ -222,18 +222,28 @@ class Program:
         return [statement]
 
     def within_format(self, node: ast.AST) -> bool:
-        """Tell whether a node is of an f-string and cannot be edited there: text between its values, or a value that
-        is not where the tree says (before Python 3.12 it is elsewhere in what has several lines)."""
+        """Tell whether a node is of an f-string and cannot be edited there: text between its values, a value that
+        is not where the tree says (before Python 3.12 it is elsewhere in what has several lines), or what an exception
+        says: its type is its answer, and an edit there that helps raises another by chance."""
         at: ast.AST = node
         while (above := self.parents.get(at)) is not None and not isinstance(at, ast.stmt):
             if isinstance(above, ast.FormattedValue) and above.value is at:
-                if not self._is_there(above.value):
+                if not self._is_there(above.value) or self._is_of_an_error(above):
                     return True
                 at = above  # and so its text is passed by, too
             elif isinstance(above, ast.JoinedStr):
                 return True
             at = self.parents[at]
         return False
+
+    def _is_of_an_error(self, node: ast.AST) -> bool:
+        """Tell whether a statement raises what it writes, or gives it a name that one of its function raises."""
+        statement = self.statement(node)
+        if not isinstance(statement, ast.Assign):
+            return isinstance(statement, ast.Raise)
+        named = {each.id for each in statement.targets if isinstance(each, ast.Name)}
+        raised = (each for each in ast.walk(self.function(statement) or self.tree) if isinstance(each, ast.Raise))
+        return any(isinstance(each, ast.Name) and each.id in named for one in raised for each in ast.walk(one))
 
     def _is_there(self, value: ast.expr) -> bool:
         """Tell whether a value's own source stands in its place."""
