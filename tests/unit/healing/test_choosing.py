@@ -39,6 +39,7 @@ from ratchet.healing.solvers.repairing.pinning import (
 )
 from ratchet.healing.solvers.repairing.varying import Arguments, Vocabulary, spoken_at, varied
 from ratchet.healing.solvers.repairing.wanted import Patch
+from ratchet.records import Row
 
 
 def call() -> Arguments:
@@ -489,6 +490,6 @@ def test_a_patch_that_answers_alike_is_shown_beside_a_doubtful_one_unless_many_i
 ) -> None:
     said = b"def f(n):\n    return n\n"
     texts = [said.replace(b" n\n", f" n {each}\n".encode()) for each in ("+ 1", "- 1", "* 2")]
-    patches = tuple({"files": {"f.py": each.hex()}, "marks": []} for each in texts)
-    found = SearchResult(patches=patches, grounds=PatchGrounds(inputs=inputs, allies=1, rivals=1))
+    patches: list[Row] = [{"files": {"f.py": each.hex()}, "marks": []} for each in texts]
+    found = SearchResult(patches=tuple(patches), grounds=PatchGrounds(inputs=inputs, allies=1, rivals=1))
     assert [each.split(" n ")[-1] for each in rivals(patches[0], found, {"f.py": said})] == shown
