@@ -202,7 +202,7 @@ def test_a_report_without_a_case_says_what_it_waits_for(runtime: Runtime) -> Non
     page = told(client, "/ui/report")
     assert "1 active lesson is ready to be told; 1 more waits for your approval" in page
     assert "ratchet install claude-code" in page
-    assert "A coin leaves" in page
+    assert "drawn at random, are told no lesson" in page
 
 
 def test_the_sessions_of_a_day_are_one_click_from_its_cost_however_many_came_since(runtime: Runtime) -> None:

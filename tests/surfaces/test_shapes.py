@@ -135,7 +135,11 @@ def test_every_command_with_json_is_in_the_reference() -> None:
 def test_command_line_api_and_tools_answer_the_same(told: tuple[Path, TestClient]) -> None:
     home, held = told
     pattern = next(each for each in from_shell(home, "patterns") if "no upstream" in each["template"])
-    (lesson,) = [each for each in from_shell(home, "lessons", "list") if each["scope"] == "global"]
+    (lesson,) = [
+        each
+        for each in from_shell(home, "lessons", "list")
+        if each["scope"] == "global" and "no upstream" in each["when"]
+    ]
     trial = from_shell(home, "trials", "list")[0]["id"]
     asked: list[tuple[list[str], str, tuple[str, dict[str, object]] | None]] = [
         (["health"], "/v1/health", ("get_health", {})),
