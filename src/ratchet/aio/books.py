@@ -231,6 +231,12 @@ class AsyncProposalBook:
         """One proposal. Raises NotFound."""
         return await asyncio.to_thread(lambda: self._held().show(proposal_id))
 
+    async def old(self, held: Proposal) -> Mapping[str, Json]:
+        """The values that a proposal would change, by name: of settings as they are in force, or, once it was tried,
+        as they were before.
+        """
+        return await asyncio.to_thread(lambda: self._held().old(held))
+
     async def add(self, problem: Problem, fix: Fix) -> Proposal | None:
         """Put a fix forward; None where its pattern has a proposal under way, or this one was tried or turned down
         before. Raises UsageError for a fix that cannot be tried or shown, Conflict.
