@@ -24,7 +24,7 @@ PROJECT = "/p/shop"
 LESSONS = 10_000
 SESSION, OPEN_SESSION, OPEN_KEY = "0192f0c1-aaaa-4bbb-8ccc-", b"000000000000", b"1" * 24
 SMALL_MB, LARGE_MB, TURNS = 1, 50, 7
-SMALL_KB, LARGE_KB = 30, 1_900  # files of an edit that fails: a usual one, and nearly the largest that is looked at
+SMALL_KB, LARGE_KB = 30, 480  # files of an edit that fails: a usual one, and nearly the largest that is looked at
 _SETTLE = (
     "import sys;sys.path.insert(0,sys.argv.pop(1));from ratchet.integrations.settle import main;main(sys.argv[1:])"
 )
