@@ -121,11 +121,11 @@ def _numbered(text: str, old: str) -> str:
     cut = [part.lstrip("0123456789") for part in parts]
     if not all(part != rest and rest[:1] in ("→", "\t", "|", ":") for part, rest in zip(parts, cut, strict=True)):
         return ""
-    bare = "\n".join(rest[1:] for rest in cut)
-    if text.count(bare) != 1:
+    meant = "\n".join(rest[1:] for rest in cut)
+    if text.count(meant) != 1:
         return ""
     return (
-        f"The text stands at {_lines(*_span(text, bare))} of this file without numbers of lines: "
+        f"The text stands at {_lines(*_span(text, meant))} of this file without numbers of lines: "
         "leave out of the old text what is shown before each line."
     )
 
