@@ -1,53 +1,53 @@
-"""Write CHANGELOG.md from the fragments in changelog.d/; `make changelog` runs it.
+"""Write CHANGELOG.md from the fragments in changelog.d/ (see its README); `make changelog` runs it.
 
-    python scripts/changelog.py [--check]
-
-A fragment is `NAME.added.md`, `NAME.changed.md` or `NAME.fixed.md`: one paragraph, or a list of its own.
+python scripts/changelog.py [--check | --release VERSION]
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SECTIONS = ("Added", "Changed", "Fixed")
-TOP = "# Changelog\n\nWritten from `changelog.d/` by `make changelog`.\n\n## Unreleased\n"
+AREAS, CHANGES = ("md",), ("added.md", "changed.md", "fixed.md")  # what follows the first dot of a fragment's name
+TOP = "# Changelog\n\nWritten from `changelog.d/` by `make changelog`.\n"
 
 
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--check", action="store_true", help="write nothing; end with 1 where CHANGELOG.md is behind")
-    written, wanted = ROOT / "CHANGELOG.md", changelog(ROOT / "changelog.d")
-    if not asked.parse_args().check:
-        written.write_text(wanted, encoding="utf-8")
-    elif not written.exists() or written.read_text(encoding="utf-8") != wanted:
-        print("CHANGELOG.md is behind changelog.d: run `make changelog` and commit it", file=sys.stderr)
-        return 1
+    asked.add_argument("--release", metavar="VERSION", help="tell what is unreleased as VERSION; delete the fragments")
+    given, written = asked.parse_args(), ROOT / "CHANGELOG.md"
+    before = written.read_text(encoding="utf-8")
+    fragments = sorted(path for path in (ROOT / "changelog.d").glob("*.md") if path.name != "README.md")
+    title = f"{given.release}, {datetime.now(UTC):%Y-%m-%d}" if given.release else "Unreleased"
+    wanted = changelog(fragments, before, title)
+    if given.check and before != wanted:
+        raise SystemExit("CHANGELOG.md is behind changelog.d: run `make changelog` and commit it")
+    written.write_text(wanted, encoding="utf-8")
+    for fragment in fragments if given.release else ():
+        fragment.unlink()
     return 0
 
 
-def changelog(folder: Path) -> str:
-    """Return the text of CHANGELOG.md. Raises SystemExit for a fragment of no section."""
-    sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
-    for fragment in sorted(folder.glob("*.md")):
-        if fragment.name == "README.md":
-            continue
-        section = fragment.suffixes[0].removeprefix(".").title() if len(fragment.suffixes) == 2 else ""
-        if section not in sections:
-            raise SystemExit(f"{fragment.name}: name it NAME.added.md, NAME.changed.md or NAME.fixed.md")
-        sections[section].append(item(fragment.read_text(encoding="utf-8")))
-    told = (f"\n### {section}\n\n" + "".join(items) for section, items in sections.items() if items)
-    return TOP + "".join(told)
-
-
-def item(text: str) -> str:
-    """Return a fragment as items of a list: a list stays as it is, a paragraph becomes one item."""
-    lines = text.strip().splitlines()
-    if not text.startswith("- "):
-        lines = [f"- {lines[0]}", *(f"  {line}".rstrip() for line in lines[1:])]
-    return "\n".join(lines) + "\n"
+def changelog(fragments: list[Path], before: str, title: str) -> str:
+    """Return CHANGELOG.md: fragments as `title`, then the versions in `before`. Raises SystemExit for a wrong name."""
+    released = re.search(r"^## (?!Unreleased$)", before, re.MULTILINE)
+    told: dict[str, list[str]] = {ending: [] for ending in (CHANGES if released else AREAS)}
+    if wrong := [each.name for each in fragments if each.name.partition(".")[2] not in told]:
+        raise SystemExit(f"{', '.join(wrong)}: changelog.d/README.md says how fragments are named")
+    for each in fragments:
+        told[each.name.partition(".")[2]].append(each.read_text(encoding="utf-8").strip())
+    parts = [TOP, f"## {title}\n"] if fragments else [TOP]
+    for ending, texts in told.items():
+        if released and texts:
+            items = (text if text.startswith("- ") else "- " + text.replace("\n", "\n  ") for text in texts)
+            texts = [f"### {ending.removesuffix('.md').title()}\n\n" + "\n".join(items)]
+        parts += [f"{text}\n" for text in texts]
+    return "\n".join([*parts, before[released.start() :]] if released else parts)
 
 
 if __name__ == "__main__":
