@@ -102,7 +102,7 @@ class Foundation:
 
     @property
     def frozen(self) -> bool:
-        """Tell whether the store can be read and not written, as on a disk that is mounted read-only."""
+        """Tell whether the store can be read and not written, as on a disk that is mounted read-only, or full."""
         return bool(getattr(self.store, "readonly", False))
 
     def _left(self) -> Drained:
@@ -112,7 +112,7 @@ class Foundation:
         waiting = segments(str(self.home))
         if waiting and not self._said:
             self._said = True
-            log.warning("what was recorded last is not counted yet: %s is read-only", self.home)
+            log.warning("what was recorded last is not counted yet: %s is read-only, or its disk is full", self.home)
         return Drained(whole=not waiting)
 
     # -- what it stands on -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from ratchet.errors import NotFound
+from ratchet.errors import NotFound, StoreError
 from ratchet.home import Foundation
 
 if TYPE_CHECKING:
@@ -198,12 +198,16 @@ class Runtime(Foundation):
         is there after so long."""
         from ratchet.improving.trials.publishing import publish
 
-        drained = self.observe(inf if self.patience_s is None else time.monotonic() + self.patience_s)
-        if self.frozen:
-            return drained
-        self._mine(unwatched, grown=grown)
-        publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
-        self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
+        try:
+            drained = self.observe(inf if self.patience_s is None else time.monotonic() + self.patience_s)
+            if not self.frozen:
+                self._mine(unwatched, grown=grown)
+                publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
+                self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
+        except (StoreError, OSError):
+            if not self.frozen:
+                raise
+            drained = self._left()  # the disk is full: what is there is read
         return drained
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:

@@ -80,6 +80,35 @@ def test_a_plan_names_every_event_that_changes_whatever_of_the_persons_own_stand
     assert sorted(named.split(", ")) == sorted(["hooks", *changed])
 
 
+@pytest.mark.parametrize("broken", ["{", "[]", "\x00", '{"hooks": 7}'], ids=["torn", "a list", "zero", "a number"])
+def test_a_file_that_somebody_broke_is_named_and_keeps_no_other(machine: Path, broken: str) -> None:
+    before = held(machine)
+    ratchet("install", "--all")
+    settings = [
+        Path(entry.path)
+        for name in registry.names(registry.CLIENTS)
+        for entry in registry.client(name).entries(InstallPlace(user=str(machine), project=None, environ={}))
+        if entry.path.endswith("json")
+    ]
+    first, last = settings[0], settings[-1]
+    for path in (first, last):
+        path.write_text(broken + "ratchet")
+    done = CliRunner().invoke(cli, ["uninstall", "--all"])
+    assert isinstance(done.exception, Refused)
+    for path in (first, last):
+        assert str(path) in str(done.exception)
+        before[str(path)] = (broken + "ratchet").encode()
+    assert held(machine) == before
+
+
+def test_one_broken_file_of_an_agent_leaves_its_others_as_they_are(machine: Path) -> None:
+    ratchet("install", "claude-code")
+    (machine / ".claude.json").write_text("{ratchet")
+    before = held(machine)
+    assert isinstance(CliRunner().invoke(cli, ["uninstall", "claude-code"]).exception, Refused)
+    assert held(machine) == before
+
+
 def test_an_edit_made_meanwhile_stays(machine: Path) -> None:
     ratchet("install", "--all")
     gemini = machine / ".gemini/settings.json"

@@ -24,7 +24,7 @@ from ratchet.cli.stopping import heard
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.improving.loop.improve import Ticked
 from ratchet.runtime import Runtime
-from ratchet.store.sqlite import remedy_of
+from ratchet.store.sqlite_faults import remedy_of
 
 
 @pytest.fixture

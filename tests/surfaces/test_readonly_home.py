@@ -1,4 +1,4 @@
-"""A home on a disk that is mounted read-only is read as it stands, and what would be written there is refused."""
+"""A home on a disk that is read-only or full is read as it stands, and what would be written there is refused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,20 @@ from click.testing import CliRunner
 from ratchet import Ratchet
 from ratchet.cli.app import cli
 from ratchet.cli.demo import HISTORY
-from ratchet.errors import UsageError
+from ratchet.errors import StoreError, UsageError
+from ratchet.store import sqlite, sqlite_faults
+from ratchet.store.sqlite import SqliteStore
 
+FILL = (
+    'mount -t tmpfs -o size=16m tmpfs "$1" && cp -a "$0" "$1/home" && dd if=/dev/zero of="$1/fill" bs=1k status=none'
+    ' count=$(($(df -k --output=avail "$1" | tail -1) - $2)); shift 2; exec "$@"'
+)
+EACH = """
+import subprocess, sys
+for words in sys.argv[1:]:
+    done = subprocess.run([sys.executable, "-m", "ratchet", *words.split()], stdout=subprocess.DEVNULL)
+    print(words, done.returncode)
+"""
 FREEZE = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
@@ -67,6 +79,44 @@ def test_what_would_be_written_is_refused_in_a_sentence(taught: Path, tmp_path: 
     assert "read-only" in done.stderr.lower()
     assert "Traceback" not in done.stderr
     assert str(fresh) not in done.stdout  # the store is at fault, and not the file
+
+
+@pytest.mark.parametrize("left_kib", [0, 36], ids="{}-kib-left".format)
+def test_on_a_full_disk_it_is_read_too(taught: Path, tmp_path: Path, left_kib: int) -> None:
+    """Without any room SQLite opens no file as it wants to; with a little it finds none for what was recorded."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["patterns", "recall boom", "sessions list", "report", "token add t --scope read"]
+    disk = ["unshare", "--map-root-user", "--mount", "sh", "-c", FILL, str(taught), str(place), str(left_kib)]
+    done = subprocess.run(
+        [*disk, sys.executable, "-c", EACH, *words],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "RATCHET_HOME": str(place / "home")},
+    )
+    codes = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    assert codes == {**dict.fromkeys(words, "0"), words[-1]: "6"}, done.stderr
+    assert done.stderr.count("is not counted yet") == len(words) - 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_has_room_again_is_written_to_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SqliteStore(tmp_path / "ratchet.db")
+    free = [0]
+    monkeypatch.setattr(sqlite_faults, "free_bytes", lambda path: free[0])
+    monkeypatch.setattr(sqlite, "free_bytes", lambda path: free[0])
+    store._held().connection.execute("PRAGMA max_page_count = 1")  # SQLite says so as of a full disk
+    with pytest.raises(StoreError, match="disk is full"), store.transaction():
+        store.insert_new("meta", [{"name": "a" * 50, "value": "b" * 9_000_000}])
+    assert store.readonly
+    store._held().connection.execute("PRAGMA max_page_count = 1000000")
+    with pytest.raises(StoreError, match="disk is full"), store.transaction():
+        pass
+    free[0] = sqlite_faults.ROOM_BYTES + 1
+    with store.transaction():
+        store.insert_new("meta", [{"name": "a"}])
+    assert store.get("meta", "a") is not None
 
 
 def test_a_hook_says_what_it_knows(taught: Path) -> None:

@@ -324,6 +324,36 @@ def test_forgetting_says_where_it_could_not_reach(home: Path, server: SearchRedi
     assert "proved" not in done.stdout
 
 
+def test_forgetting_names_the_redis_that_is_no_longer_set(home: Path, server: SearchRedis) -> None:
+    with opened(home, server) as runtime:
+        runtime.record("bot", session="private-session-1", ok=False, error="the zeppelin of Mrs Quux burst")
+        runtime.drain()
+        place = runtime.redis.tiers._place
+    with Runtime.open(home=home) as runtime:
+        done = runtime.sessions.forget("private-session-1")
+        assert place in done.beside
+        assert "RATCHET_REDIS_URL" in done.beside
+    with opened(home, server) as runtime:
+        runtime.drain()
+        assert b"private-session-1" not in texts_of(redis_of(runtime))
+
+
+def test_what_was_forgotten_is_gone_from_the_servers_own_disk(home: Path) -> None:
+    need_redis()
+    with SearchRedis(kept=True) as server:
+        with opened(home, server) as runtime:
+            runtime.record("bot", session="private-session-1", ok=False, error="the zeppelin of Mrs Quux burst")
+            runtime.drain()
+            assert held_by(server, b"zeppelin")
+            assert runtime.sessions.forget("private-session-1").beside == ""
+        assert not held_by(server, b"zeppelin")
+        assert not held_by(server, b"private-session-1")
+
+
+def held_by(server: SearchRedis, text: bytes) -> bool:
+    return any(text in path.read_bytes() for path in server._folder.rglob("*") if path.is_file())
+
+
 def test_who_reads_while_another_forgets_leaves_nothing_there(
     home: Path, server: SearchRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import click
 from ratchet import registry
 from ratchet.cli import shapes, show
 from ratchet.cli.app import home_option, json_option, opened, say_if_new
-from ratchet.errors import NotFound, UsageError
+from ratchet.errors import NotFound, Refused, UsageError
 from ratchet.integrations import install as installing
 from ratchet.integrations import plugin
 from ratchet.integrations.install import Parts
@@ -154,7 +154,7 @@ def uninstall(
     """Take out what `install` put in.
 
     Each settings file of AGENT is restored byte for byte if nobody else changed it; otherwise only our entries are
-    taken out.
+    taken out. With --all, one that cannot be read keeps no other: it is named, and left as it is.
     """
     _one_or_all(agent, every=every)
     parts, runtime = _parts(hooks_only=hooks_only, mcp_only=mcp_only), opened(begins=True)
@@ -171,6 +171,8 @@ def uninstall(
     show.as_json(shapes.machine.InstalledShape.all(done)) if as_json else show.installed(
         done, agent, dry_run=dry_run, removed=True
     )
+    if refused := [each.refused for each in done if each.refused]:
+        raise Refused("; ".join(refused))
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

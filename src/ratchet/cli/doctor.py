@@ -34,7 +34,8 @@ from ratchet.store import opening as stores
 from ratchet.store.address import masked
 from ratchet.store.deriving import differing
 from ratchet.store.redis.beside import StoreBesideRedis
-from ratchet.store.sqlite import SqliteStore, remedy_of
+from ratchet.store.sqlite import SqliteStore
+from ratchet.store.sqlite_faults import remedy_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

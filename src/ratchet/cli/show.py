@@ -412,6 +412,8 @@ def _installed_in(done: Installed, *, dry_run: bool, removed: bool, whole: bool)
     from ratchet.integrations.settings_file import named as named_file
 
     place = named_file(Path(done.path))
+    if done.refused:  # said as the command's error
+        return
     if not done.changed:
         line(f"{place}: nothing to change")
         return

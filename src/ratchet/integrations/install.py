@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ratchet import files, registry
-from ratchet.errors import NotFound, Refused, UsageError
+from ratchet.errors import NotFound, RatchetError, Refused, UsageError
 from ratchet.improving.targets import json_text
 from ratchet.integrations import entries, hook_entries, list_entries, script_entries, server_entries
 from ratchet.integrations.clients.client import Client, InstallPlace, SettingsEntry
@@ -104,13 +104,14 @@ def install_all(
 def uninstall_all(
     runtime: Runtime, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
 ) -> list[Installed]:
-    """`uninstall` for every agent that is known; only the files in which anything of ours stood."""
+    """`uninstall` for every agent that is known; only the files in which anything of ours stood, and those that are
+    `refused`: one of them keeps no other."""
     return [
         done
         for agent in registry.names(registry.CLIENTS)
         if _has(agent, parts, scope)
-        for done in uninstall(runtime, agent, scope=scope, dry_run=dry_run, parts=parts)
-        if done.changed
+        for done in uninstall(runtime, agent, scope=scope, dry_run=dry_run, parts=parts, goes_on=True)
+        if done.changed or done.refused
     ]
 
 
@@ -155,35 +156,53 @@ def changed(
 
 
 def uninstall(
-    runtime: Runtime, agent: str, *, scope: InstallScope, dry_run: bool = False, parts: Parts = "all"
+    runtime: Runtime,
+    agent: str,
+    *,
+    scope: InstallScope,
+    dry_run: bool = False,
+    parts: Parts = "all",
+    goes_on: bool = False,
 ) -> list[Installed]:
-    """Take both out again; return each change. Raises as `install`, but needs no extra."""
+    """Take both out again; return each change. Raises as `install`, but needs no extra; a file that cannot be taken
+    care of raises nothing where it `goes_on`."""
     client = registry.client(agent)
     all_ = client.entries(_place(scope, os.environ))
-    if scope == "project":  # a clone may hold a link to the person's own settings
-        for path in _by_file(all_):
-            files.need_inside(path)
     ours = _of_part(client, all_, parts, scope)
-    done = removed(ours, all_, home=runtime.home, dry_run=dry_run)
+    # A clone may hold a link to the person's own settings.
+    inside, home = scope == "project", runtime.home
+    done = removed(ours, all_, home=home, dry_run=dry_run, inside=inside, goes_on=goes_on)
     if not dry_run and any(entry.form == "notes" for entry in ours):
         notes.remove(runtime.home, _noted(scope))
     return done
 
 
 def removed(
-    ours: Sequence[SettingsEntry], all_: Sequence[SettingsEntry], *, home: Path, dry_run: bool = False
+    ours: Sequence[SettingsEntry],
+    all_: Sequence[SettingsEntry],
+    *,
+    home: Path,
+    dry_run: bool = False,
+    inside: bool = False,
+    goes_on: bool = False,
 ) -> list[Installed]:
-    """Take these entries out of their files, of which `all_` of the client may stand there; return each change."""
-    return [
-        entries.uninstall(
-            path,
-            [_form(entry) for entry in some],
-            [_form(entry) for entry in _by_file(all_)[path] if entry not in some],
-            home=home,
-            dry_run=dry_run,
-        )
-        for path, some in _by_file(ours).items()
-    ]
+    """Take these entries out of their files, of which `all_` of the client may stand there; return each change. Files
+    that lead out of the folder in which we are are refused where they shall be `inside`. Nothing is changed where one
+    is refused, unless it `goes_on`."""
+
+    def each(path: Path, some: Sequence[SettingsEntry], *, dry_run: bool) -> Installed:
+        others = [entry for entry in _by_file(all_)[path] if entry not in some]
+        try:
+            if inside:
+                files.need_inside(path)
+            return entries.uninstall(path, [*map(_form, some)], [*map(_form, others)], home=home, dry_run=dry_run)
+        except RatchetError as error:
+            if not goes_on:
+                raise
+            return Installed(path=str(path), changed=False, diff="", refused=str(error))
+
+    shown = [each(path, some, dry_run=True) for path, some in _by_file(ours).items()]
+    return shown if dry_run else [each(path, some, dry_run=False) for path, some in _by_file(ours).items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,13 +23,15 @@ InstallScope = Literal["user", "project"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
     """Change that was (or with `dry_run` would be) made to a settings file. `diff` is a unified diff, `entries` names
-    what of the file changes, `backup` is the file that keeps its content from before, "" where there was none."""
+    what of the file changes, `backup` is the file that keeps its content from before, "" where there was none;
+    `refused` says why a file was left as it is, "" where it was not."""
 
     path: str
     changed: bool
     diff: str
     entries: tuple[str, ...] = ()
     backup: str = ""
+    refused: str = ""
 
     @classmethod
     def of(cls, path: Path, before: str | None, after: str | None, *, backup: str = "") -> Installed:

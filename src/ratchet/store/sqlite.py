@@ -25,6 +25,7 @@ from ratchet.store import search, sql
 from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate, need_layout
 from ratchet.store.schema import TABLES, table_of
+from ratchet.store.sqlite_faults import FULL, ROOM_BYTES, explained, found_full, free_bytes
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Where
@@ -46,8 +47,9 @@ _inherited: list[sqlite3.Connection] = []
 class _Held:
     """One thread's connection. Closed when the thread ends or the store is closed, whichever comes first."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, readonly: bool) -> None:
         self.connection = connection
+        self.readonly = readonly
         about = path.stat()
         self.file = (about.st_dev, about.st_ino)
         self.pid = os.getpid()
@@ -66,7 +68,8 @@ class SqliteStore:
     """`ports.Store` in one file, for any number of threads and processes.
 
     The file is created with mode 0600, its folder with 0700. Each thread has its own connection, and a forked child
-    opens its own. With `readonly` (or a file that may not be written) reads work and writes raise StoreError.
+    opens its own. With `readonly` (or a file that may not be written, or a full disk) reads work and writes raise
+    StoreError.
     Raises StoreError when the path cannot be opened, is no store, or is a newer Ratchet's; nothing is then changed.
     """
 
@@ -75,9 +78,23 @@ class SqliteStore:
         self._local = threading.local()
         self._open: list[ref[_Held]] = []  # without a lock, since one that is held at a fork stays locked in the child
         self._closed = False
+        self._full_bytes: int | None = None  # free on the disk when it was found full
         with self._translated():
-            self.readonly = readonly or not _writable(self.path)
+            self._asked_readonly = readonly or not _writable(self.path)
+        try:
             self._held()
+        except StoreError:
+            if self._full_bytes is None:
+                raise
+            self._held()  # as it stands
+
+    @property
+    def readonly(self) -> bool:
+        """Tell whether nothing can be written: as it was opened, or while its disk has no more room than when a write
+        found it full."""
+        if self._full_bytes is not None and free_bytes(self.path) > self._full_bytes + ROOM_BYTES:
+            self._full_bytes = None
+        return self._asked_readonly or self._full_bytes is not None
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -99,6 +116,8 @@ class SqliteStore:
                 held.depth -= 1
             return
         if self.readonly:
+            if self._full_bytes is not None:
+                raise StoreError(f"{self.path}: {FULL}")
             raise StoreError(
                 f"{self.path} is read-only: nothing was written; give write access to the file and its folder"
             )
@@ -267,9 +286,11 @@ class SqliteStore:
         if self._closed:
             raise StoreError(f"the store {self.path} is closed; open a new one")
         held: _Held | None = getattr(self._local, "held", None)
-        if held is None or held.pid != os.getpid():
+        if held is None or held.pid != os.getpid() or (held.readonly and not self.readonly):
             with self._translated():
-                held = self._local.held = _Held(_connect(self.path, readonly=self.readonly), self.path)
+                readonly = self.readonly
+                connection = _connect(self.path, readonly=readonly)
+                held = self._local.held = _Held(connection, self.path, readonly=readonly)
             self._open = [*(known for known in self._open if known() is not None), ref(held)]
         return held
 
@@ -319,7 +340,9 @@ class SqliteStore:
         except sqlite3.IntegrityError as error:
             raise UsageError(f"this row cannot be stored in {self.path}: {error}; give the missing field") from error
         except (sqlite3.Error, OSError) as error:
-            raise _explained(self.path, error) from error
+            free = found_full(self.path, error)
+            self._full_bytes = self._full_bytes if free is None else free
+            raise explained(self.path, error) from error
 
 
 def _insert_together(connection: sqlite3.Connection, table: Table, rows: Sequence[Row]) -> int:
@@ -455,37 +478,3 @@ def _connect_readonly(path: Path) -> sqlite3.Connection:
         else:
             return connection
     raise AssertionError("the second mode either returns or raises")
-
-
-_AGAIN = "move it aside (nothing was changed) and run `ratchet learn` again"
-_FULL = "the disk is full: free some space; what was recorded stays in the journal and is stored later"
-_OTHER_HOME = "or choose another home (--home or RATCHET_HOME)"
-_REMEDIES = (
-    ("not a database", f"it is damaged or no store: {_AGAIN}"),
-    ("malformed", f"it is damaged: {_AGAIN}"),
-    ("is full", _FULL),
-    ("no space left", _FULL),
-    ("disk i/o error", "the disk failed or is full: check its space and health; the journal keeps what was recorded"),
-    ("readonly", "it is read-only: nothing was written; give write access to the file and its folder"),
-    ("locked", "another process has held it for too long: wait or end that process, then try again"),
-    ("no such module: fts5", "this Python's SQLite lacks FTS5: use a Python whose sqlite3 module has it"),
-    ("permission denied", f"no access: change its owner or mode, {_OTHER_HOME}"),
-    ("unable to open", f"no access: check that its folder exists and may be written, {_OTHER_HOME}"),
-    ("no such file", f"nothing can be made there: check its folder, {_OTHER_HOME}"),
-)
-"""What SQLite or the system says -> what to tell a person."""
-
-
-def _explained(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    """Say what went wrong and what to do about it, for a person."""
-    known = remedy_of(error)
-    said = (error.strerror if isinstance(error, OSError) else None) or error  # its file is one of ours on the way
-    return StoreError(
-        f"{path}: {known} ({said})" if known else f"{path}: the store failed ({said}); see `ratchet doctor`"
-    )
-
-
-def remedy_of(error: sqlite3.Error | OSError) -> str:
-    """Say what to do about a fault of a database file, for a person; "" where that is not known."""
-    said = str(error).lower()
-    return next((remedy for sign, remedy in _REMEDIES if sign in said), "")

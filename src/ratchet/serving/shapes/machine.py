@@ -125,6 +125,7 @@ class InstalledFileShape(Shape):
     changed: bool = said("Whether anything had to be changed.")
     diff: str = said("The change.")
     backup: str = said("The file that keeps what was there before; empty for none.")
+    refused: str = said("Why the file was left as it is; empty where it was not.")
 
 
 class InstalledShape(InstalledFileShape):

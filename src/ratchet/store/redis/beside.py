@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import RedisError
 from ratchet.records import Json, text_in
+from ratchet.store.redis.naming import NAME, place_of_keys
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Progress, Store, Where
@@ -141,9 +142,14 @@ class StoreBesideRedis:
 def taken_out(store: Store) -> str:
     """Take out at once what is gone from a store of what stands beside it; return why that cannot be said to be done,
     else "". Raises StoreError."""
+    if not isinstance(store, StoreBesideRedis):
+        name = text_in(store.get("meta", NAME) or {}, "id")  # it was copied to a Redis, which keeps what it was told
+        return name and (
+            f"the Redis that this store was copied to, in keys that begin by {place_of_keys(name)}: set"
+            " RATCHET_REDIS_URL, which is not set now, and run `ratchet services rebuild`"
+        )
     try:
-        if isinstance(store, StoreBesideRedis):
-            store.forget()
+        store.forget()
     except RedisError as error:
         return str(error)
     return ""

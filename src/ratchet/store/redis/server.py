@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ REST_SHARE = 15
 time."""
 REST_MOST_S = 300.0
 _SCANNED = 1_000  # keys at once
+_LOOKED_S = 0.05  # at how far a log is
 _TOLD = 200  # characters of a server's words: it may send any number
 
 
@@ -106,6 +107,23 @@ class RedisServer:
         cursor = self.ask(partial(piece, 0))
         while cursor:
             cursor = self.ask(partial(piece, cursor))
+
+    def rewrite(self) -> None:
+        """Have the server write its log (AOF) anew, where it keeps one: until then what was taken out stands on its
+        disk. Waits for the end of it. Raises RedisError."""
+
+        def kept(redis: Redis) -> tuple[bool, bool]:
+            said = cast("Mapping[str, int]", redis.info("persistence"))
+            return bool(said["aof_enabled"]), bool(said["aof_rewrite_in_progress"] or said["aof_rewrite_scheduled"])
+
+        is_logged, is_busy = self.ask(kept)
+        for begin in (False, True) if is_logged else ():
+            if begin:
+                self.ask(lambda redis: redis.bgrewriteaof())
+                is_busy = True
+            while is_busy:
+                time.sleep(_LOOKED_S)
+                _, is_busy = self.ask(kept)
 
     def _failed(self, error: Exception) -> RedisError:
         """The error in words, said once; unless it only refuses, the server is left alone."""

@@ -15,6 +15,7 @@ from ratchet.ids import hex_of, uuid7
 from ratchet.records import text_in, whole_in
 from ratchet.store.address import masked
 from ratchet.store.redis.longterm import INDEXED, Algorithm, RedisState, Vectors
+from ratchet.store.redis.naming import NAME, place_of_keys
 from ratchet.store.redis.server import ANSWER_S, RedisServer
 from ratchet.store.redis.working import EpisodicMemory, WorkingMemory
 from ratchet.store.retention import FORGOTTEN, RETENTION
@@ -34,7 +35,6 @@ FORGETS_S = 30.0
 STALLED_S = 60.0
 """How long a rebuild goes on in which no row comes in. One that moves takes as long as it takes."""
 _TOLD_EVERY_S = 5.0  # of a rebuild: each look at what is missing reads the ids of all rows
-_NAME = "redis"
 _SHOWN = ("outcomes", "events", "session_tallies")
 """Tables of whose rows the texts stand in Redis."""
 
@@ -91,8 +91,8 @@ class RedisTiers:
             return self._states(store)
 
     def forget(self, store: Store) -> None:
-        """Take out all texts, and the vectors of rows that are gone, at once: what may stay is brought by a later call.
-        Raises RedisError where that cannot be said to be done, StoreError."""
+        """Take out all texts, and the vectors of rows that are gone, at once, also of the server's own log on the disk:
+        what may stay is brought by a later call. Raises RedisError where that cannot be said to be done, StoreError."""
         with self._lock:
             self.server.wake()
             self._dirty = True
@@ -100,6 +100,7 @@ class RedisTiers:
                 self._take_out(store, self._placed(store))
                 for each in self._tables(store):
                     each.take_out(store)
+                self.server.rewrite()
 
     def states(self, store: Store) -> list[RedisState]:
         """Tell how much of what is searched Redis holds. Raises RedisError, StoreError."""
@@ -161,15 +162,15 @@ class RedisTiers:
     def _placed(self, store: Store) -> str:
         """The beginning of all keys of this store: several may share one server."""
         while not self._place:
-            held = store.get("meta", _NAME)
+            held = store.get("meta", NAME)
             if held is None:
                 try:
-                    store.swap("meta", _NAME, 0, {"id": uuid7()[-12:], **(place_of(self._file) or {})})
+                    store.swap("meta", NAME, 0, {"id": uuid7()[-12:], **(place_of(self._file) or {})})
                 except StoreError as error:  # read-only: it is searched without
                     raise RedisError(f"the store has no name in Redis yet: {error}") from error
                 continue
             if not is_copy(held, place_of(self._file)) or not self._renamed(store, held):
-                self._place = f"ratchet:{text_in(held, 'id')}"
+                self._place = place_of_keys(text_in(held, "id"))
         return self._place
 
     def _renamed(self, store: Store, held: Row) -> bool:
@@ -177,7 +178,7 @@ class RedisTiers:
         RedisError where two stores would write under one name."""
         made: Row = {"id": uuid7()[-12:], **(place_of(self._file) or {})}
         try:
-            if store.swap("meta", _NAME, whole_in(held, "revision"), made):
+            if store.swap("meta", NAME, whole_in(held, "revision"), made):
                 log.warning("%s is a copy: in Redis it has a name of its own from now on", self._file)
         except StoreError as error:
             raise RedisError(f"the store is a copy and has no name of its own in Redis yet: {error}") from error
