@@ -326,7 +326,7 @@ def _plain(text: str, limit: int) -> str:
         folded = _folded(text)
         if _suspicious(folded) and compiled(_INSTRUCTION).search(folded) is not None:
             text = folded
-        text = "".join(c for c in text if ord(c) < 0xE0000)  # tags and selectors that carry hidden text
+        text = without_unseen(text)
     if not _suspicious(text):
         return text
     return compiled(_INSTRUCTION).sub(_replacement, _unmarked(text))
@@ -381,6 +381,15 @@ def _look_alikes() -> dict[int, int]:
             table.update(str.maketrans(odd, usual))
         _table.update(table)  # at once: another thread fences with all of it
     return _table
+
+
+def without_unseen(text: str) -> str:
+    """The text without letters that are printable and show nothing, by which hidden text is carried: fillers, joiners,
+    selectors (Unicode's Default_Ignorable_Code_Point) and Braille's blank."""
+    return text if text.isascii() else compiled(_UNSEEN).sub("", text)
+
+
+_UNSEEN = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000fffff]"
 
 
 def _printable(character: str) -> str:

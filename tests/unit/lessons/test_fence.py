@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratchet.lessons.fence import REMOVED, digest, fence, fitted, harmless
+from ratchet.lessons.skills import skill
 from ratchet.records import Row
 
 LESSON: Row = {
@@ -137,6 +138,15 @@ def test_nothing_hidden_is_left(text: str) -> None:
     said = fence([{**LESSON, "text": text}], 1000)
     assert said.replace("\n", "").isprintable()
     assert all(ord(character) < 0xE0000 for character in said)
+
+
+def test_no_letter_that_shows_nothing_carries_a_hidden_text() -> None:
+    """Sixteen selectors hold four bits each: what a reader sees as one word may be a sentence to a model."""
+    unseen = [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0x200B, 0x2010), 0x2800, 0x3164]
+    unseen += [*range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xE0100, 0xE01F0)]
+    text = "".join(map(chr, unseen)).join(["npm", " test"])
+    assert harmless(text, 1000) == "npm test"
+    assert skill.told(text) == "npm test"
 
 
 def test_ordinary_advice_stays_byte_exact() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ratchet import files
 from ratchet.failures.redaction.text import clean
-from ratchet.lessons.fence import harmless
+from ratchet.lessons.fence import harmless, without_unseen
 from ratchet.records import Row
 
 MAIN = "SKILL.md"
@@ -109,7 +109,7 @@ def told(text: str) -> str:
     text = clean(text, _TEXT_CHARS)
     if not all(_is_harmless(each) for each in (text, *text.split("\n")) if each.strip()):
         return ""
-    text = "".join(c for c in text if c.isprintable() or c in "\n\t")
+    text = without_unseen("".join(c for c in text if c.isprintable() or c in "\n\t"))
     for runs, plain in _RUN_BY_HOSTS:
         text = text.replace(runs, plain)
     return text
