@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import random
+import string
 
 import pytest
 
@@ -103,3 +106,61 @@ def test_a_null_character_beside_escaped_lines_hides_no_secret_from_the_filter()
     written = json.dumps({"content": f"first: 1\ndb:5432:app:bob:{DRAWN}\n" + "more: 1\n" * 90})
     assert DRAWN not in redact(written)
     assert DRAWN not in redact(f"\0{written}")
+
+
+def drawn_key(width: int) -> list[str]:
+    letters = random.Random(width)
+    return ["".join(letters.choices(string.ascii_letters + string.digits + "+/", k=width)) for _ in range(24)]
+
+
+CARRIERS = {
+    "as it is": "%s",
+    "listed": "    %d\t%s",
+    "found": "id_rsa:%d:%s",
+    "a diff": "+%s",
+    "quoted": "> %s",
+    "a comment": "# %s",
+    "a container's log": "web_1  | %s",
+    "a dated log": "2026-01-02T03:04:05.123Z %s",
+    "a block of YAML": "    %s",
+    "strings of a program": '"%s\\n" +',
+}
+
+
+@pytest.mark.parametrize("width", [64, 70])
+@pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)
+def test_nothing_is_left_of_a_key_of_which_both_ends_were_cut(carrier: str, width: int) -> None:
+    lines = drawn_key(width)
+    text = "\n".join(carrier % ((number, line) if "%d" in carrier else line) for number, line in enumerate(lines, 1))
+    for written in (text, json.dumps({"out": text}), json.dumps({"body": json.dumps({"out": text})})):
+        for start, end in ((0, len(written)), (500, 900), (530, 1300), (777, -400)):
+            hidden = redact(f"$ tail key\n{written[start:end]}\nok")
+            left = [line for line in lines for at in range(width - 12) if line[at : at + 12] in hidden]
+            assert not left, (start, hidden)
+
+
+@pytest.mark.parametrize("name", ["CERTIFICATE", "PUBLIC KEY", "PGP SIGNATURE"])
+def test_lines_that_everybody_may_read_stay(name: str) -> None:
+    dashes = "-" * 5
+    text = "\n".join([f"{dashes}BEGIN {name}{dashes}", *drawn_key(64), f"{dashes}END {name}{dashes}"])
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["password=@", "export API_TOKEN=@\n", '{"password":"@"}', "postgres://bob:@@db/prod", "key: ghp_@@@\nb: 1"],
+)
+def test_a_secret_in_base64_goes_as_in_its_own_words(said: str) -> None:
+    encoded = base64.b64encode(said.replace("@@@", DRAWN + DRAWN[:16]).replace("@", DRAWN, 1).encode()).decode()
+    for text in (f"config: {encoded} read", f"echo {encoded} | base64 -d", f'{{"payload": "{encoded}"}}'):
+        assert encoded[12:36] not in redact(text)
+
+
+def test_what_is_no_secret_in_base64_stays() -> None:
+    for said in (
+        b"nothing to see here but words and 12 numbers" * 4,
+        b'[{"version":3,"file":"a.js"}]' * 9,
+        bytes(range(256)),
+    ):
+        text = f"config: {base64.b64encode(said).decode()} read"
+        assert redact(text) == text

@@ -289,7 +289,7 @@ _WRAPPED = (
     r"|securestring\s{1,4}(?:-string\s{1,4})?\\{0,4}['\"]"
     r"|\bsnmp-server\s{1,4}community\s{1,4}|\bpassword\s{1,4}[057]\s{1,4}(?=[0-9a-f$])"
     r"|\bmachine\s{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}"
-    r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|\s-pass(?:in|out)?\s{1,4}pass:|::add-mask::)"
+    r"|(?:token|secret|password|passwd|api_?key|signature|sig)%3d|(?:%26|%3f)(?:key|code|auth|sas)%3d(?=[\w-]{20})|\s-pass(?:in|out)?\s{1,4}pass:|::add-mask::)"
     r"(?!\[redacted|\*{3})((?<=['\"])[^'\"\\\s]{3,}+|(?<!['\"])[^'\"\\\s%&<>]{3,}+)"
 )
 
@@ -434,6 +434,7 @@ _COMMANDS = {
     "/user:": ("net use",),
     "signtool ": (" /p ",),
     "bundle ": ("config ",),
+    "authtoken ": (),
     " unseal ": (),
     "<<<": ("kinit ", "cryptsetup ", "read -s", "passwd ", "password ", "ssh-add ", "secret"),
     "encrypt_string ": (),

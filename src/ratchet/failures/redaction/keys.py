@@ -1,4 +1,5 @@
-"""Hides private keys: blocks of PEM, PGP and SSH2 also without an end or a beginning, PuTTY's, JSON Web Keys, XML's.
+"""Hides private keys: blocks of PEM, PGP and SSH2 also without an end or a beginning, or lines out of their middle,
+PuTTY's, JSON Web Keys, XML's; and secrets in base64.
 
 Lean: a hook process imports this, and only for a text that may hold one.
 """
@@ -6,6 +7,11 @@ Lean: a hook process imports this, and only for a text that may hold one.
 from __future__ import annotations
 
 from ratchet.failures.expressions import compiled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
 
 _NUMBER = r"(?:[ \t]{0,8}[0-9]{1,6}(?:→|\\{1,7}u2192|\t|\\{1,7}t|[:|])[ \t]?)?"  # of a line in a listing
 _KEY_MARK = r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
@@ -60,6 +66,74 @@ def _without_last_line(text: str, end: int) -> str:
     """The first line of a key may stand behind other text, as a JSON string does."""
     last = compiled(r"[A-Za-z0-9+/=]{16,80}").match(text[max(0, end - 80) : end][::-1])
     return text[: end - last.end()] if last is not None else text[:end]
+
+
+# PEM and OpenSSH break base64 after 64 and 70 characters, MIME after 76 and pip's hashes have 64 of one case.
+_MIDDLE = (
+    r"(?<![A-Za-z0-9+/=_.-])(?=[A-Z0-9+/]{0,63}[a-z])(?=[a-z0-9+/]{0,63}[A-Z])(?=[A-Za-z+/]{0,63}[0-9])"
+    r"[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?(?![A-Za-z0-9+/=_.-])|\[redacted:private-key\]"  # a line hidden before
+)
+_BETWEEN = (  # with what a listing, a log or a program writes before and behind each line
+    r"[^\n\\A-Za-z0-9]{0,20}(?:\\[rn]){0,2}[^\n\\A-Za-z0-9]{0,20}(?:\n(?:[^\n]{0,60}[^A-Za-z0-9/=_.])?)?"
+)
+_LEAST_LINES = 3
+
+
+def hide_middle(text: str) -> str:
+    """The text without lines out of the middle of a key, whose ends were cut. What is in a block that everybody may
+    read stays."""
+    if "-----BEGIN " in text or "-----END " in text:
+        return text
+    runs: list[list[tuple[int, int]]] = []
+    for line in compiled(_MIDDLE).finditer(text):
+        if runs and _is_next(text[runs[-1][-1][1] : line.start()]):
+            runs[-1].append(line.span())
+        else:
+            runs.append([line.span()])
+    for run in reversed([each for each in runs if len(each) >= _LEAST_LINES]):
+        for start, end in reversed(_with_cut_lines(text, run)):
+            text = f"{text[:start]}[redacted:private-key]{text[end:]}"
+    return text
+
+
+def _is_next(between: str) -> bool:
+    return compiled(_BETWEEN).fullmatch(between) is not None and ("\n" in between or "\\n" in between)
+
+
+def _with_cut_lines(text: str, run: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The places of the lines, and of what is left of the ones before and behind them."""
+    (first, _), (_, last) = run[0], run[-1]
+    cut = compiled(_CUT_LINE)
+    before = [each.span() for each in cut.finditer(text, max(0, first - _LOOKED), first)]
+    behind = [each.span() for each in cut.finditer(text, last, last + _LOOKED)]
+    before = [(start, end) for start, end in before if _is_next(text[end:first])]
+    behind = [(start, end) for start, end in behind if _is_next(text[last:start])]
+    longest = [max(part, key=lambda each: each[1] - each[0]) for part in (before, behind) if part]
+    return sorted([*run, *longest])
+
+
+_CUT_LINE = r"(?=[A-Za-z0-9+/]{0,60}[A-Z0-9+/])[A-Za-z0-9+/]{4,70}={0,2}"
+_LOOKED = 200  # characters before and behind
+
+
+_ENCODED = r"(?<![A-Za-z0-9+/=_-])(?=[A-Za-z0-9+/]{0,200}[0-9])[A-Za-z0-9+/]{40,20000}={0,2}(?![A-Za-z0-9+/=_-])"
+
+
+def hide_encoded(text: str, redact: Callable[[str], str]) -> str:
+    """The text without base64 of a text in which a secret stands."""
+
+    def hidden(found: re.Match[str]) -> str:
+        from binascii import Error, a2b_base64
+
+        whole = found[0].rstrip("=")[: len(found[0].rstrip("=")) // 4 * 4]
+        try:
+            said = a2b_base64(whole).decode().rstrip("\n")
+        except (Error, ValueError):
+            return found[0]
+        plain = said.replace("\n", "").replace("\t", "").replace("\r", "")
+        return "[redacted:secret]" if plain.isprintable() and redact(said) != said else found[0]
+
+    return compiled(_ENCODED).sub(hidden, text)
 
 
 # --- keys in other formats -------------------------------------------------------------------------------------------

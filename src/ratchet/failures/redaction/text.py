@@ -144,9 +144,10 @@ def _redacted_once(text: str) -> str:
             found = hide_codes(found)
         found = hide_spoken(found, words if found is text else set(found.split()))
     if is_drawn:
+        from ratchet.failures.redaction.keys import hide_encoded, hide_middle
         from ratchet.failures.redaction.looks import hide_lone
 
-        found = hide_lone(found)
+        found = hide_lone(hide_middle(hide_encoded(found, redact)))
     return forms.hide_personal(found)
 
 
