@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -189,7 +190,8 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
 
     Files read: `ratchet.toml` in the home, and over it the one in the working directory, which may set `SHARED_KEYS`
     only. It may be anybody's, so its other keys are one warning. With `foreign_home` the home's file is such
-    a file too: nobody named the folder, so it may have come with a clone. `RATCHET_HOME` and `~/.ratchet` never are.
+    a file too: nobody named the folder, so it may have come with a clone. `RATCHET_HOME` and `~/.ratchet` never are,
+    unless another user may have written the file there.
 
     Raises UsageError naming the key, where it was set, and the nearest known key.
     """
@@ -210,11 +212,11 @@ def load(*, environ: Mapping[str, str] | None = None, cwd: Path | None = None, *
             raise UsageError(f"unknown setting {name} in the environment: did you mean RATCHET_{near}?")
     home = home_of(chosen.get("home"), environ=environ)
     folder = cwd or _here()
-    held = (
-        _shared(home, None)
-        if foreign_home and home.absolute() != home_of(None, environ=environ).absolute()
-        else _of_home(home)
-    )
+    is_foreign = foreign_home and home.absolute() != home_of(None, environ=environ).absolute()
+    if not is_foreign and _is_anothers(home):
+        held = _shared(home, None, whose=f"which another user may have written: chmod 700 {home}, if it is yours, or")
+    else:
+        held = _shared(home, None) if is_foreign else _of_home(home)
     beside = {} if folder is None or _same(folder / FILE_NAME, home / FILE_NAME) else _shared(folder, home)
     for key, value in (held | beside).items():
         chosen.setdefault(key, value)
@@ -248,6 +250,20 @@ def _here() -> Path | None:
         return None
 
 
+def _is_anothers(home: Path) -> bool:
+    """Tell whether another user, who is not root, may have written the home's file: it is theirs, or open to all.
+    Root reads what it is pointed at: in a container it is another user's as a rule."""
+    me = getattr(os, "geteuid", int)()
+    for path in (home, home / FILE_NAME):
+        try:
+            about = path.stat()
+        except (OSError, ValueError):
+            continue
+        if (me and about.st_uid not in (me, 0)) or about.st_mode & stat.S_IWOTH:
+            return os.path.isfile(home / FILE_NAME)  # noqa: PTH113  (never raises, `Path.is_file` may)
+    return False
+
+
 def _of_home(home: Path) -> dict[str, object]:
     path = home / FILE_NAME
     values = _read(path)
@@ -268,8 +284,9 @@ def _need_good(path: Path, key: str, value: object) -> None:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _shared(folder: Path, home: Path | None) -> dict[str, object]:
-    """Read the file of a folder that may be anybody's; what it may not set belongs into the home's own file."""
+def _shared(folder: Path, home: Path | None, *, whose: str = "") -> dict[str, object]:
+    """Read the file of a folder that may be anybody's; what it may not set belongs into the home's own file. `whose`
+    says so where that is not a project's."""
     path = folder / FILE_NAME
     try:
         values = _read(path)
@@ -278,7 +295,8 @@ def _shared(folder: Path, home: Path | None) -> dict[str, object]:
         return {}
     refused = tuple(sorted(key for key in values if key not in SHARED_KEYS))
     if refused:
-        _warn_once(str(path), refused, f"write it into {home / FILE_NAME}, or " if home else "")
+        remedy = f" write it into {home / FILE_NAME}, or" if home else ""
+        _warn_once(str(path), refused, whose or f"which no project may set:{remedy}")
     kept: dict[str, object] = {}
     for key in SHARED_KEYS:
         if key in values:
@@ -304,12 +322,12 @@ def _same(one: Path, other: Path) -> bool:
 
 
 @cache
-def _warn_once(path: str, refused: tuple[str, ...], remedy: str) -> None:
+def _warn_once(path: str, refused: tuple[str, ...], why: str) -> None:
     ours = [key for key in refused if key in KEYS]
     others = [key for key in refused if key not in KEYS]
     said = []
     if ours:
-        said.append(f"{', '.join(ours)}, which no project may set: {remedy}set RATCHET_{ours[0].upper()}")
+        said.append(f"{', '.join(ours)}, {why} set RATCHET_{ours[0].upper()}")
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
         said.append(f"{', '.join(ascii(key) for key in others[:_NAMED])}{more}, unknown here")

@@ -109,10 +109,14 @@ class Foundation:
         from ratchet.recording.drain import Drained
         from ratchet.recording.journal import segments
 
-        waiting = segments(str(self.home))
+        why = f"{self.home} is read-only, or its disk is full"
+        try:
+            waiting = bool(segments(str(self.home)))
+        except PermissionError as error:
+            waiting, why = True, f"{error.filename} cannot be read; give it back to its user (chown)"
         if waiting and not self._said:
             self._said = True
-            log.warning("what was recorded last is not counted yet: %s is read-only, or its disk is full", self.home)
+            log.warning("what was recorded last is not counted yet: %s", why)
         return Drained(whole=not waiting)
 
     # -- what it stands on -----------------------------------------------------------------------------------------

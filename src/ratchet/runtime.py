@@ -204,10 +204,10 @@ class Runtime(Foundation):
                 self._mine(unwatched, grown=grown)
                 publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
                 self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
-        except (StoreError, OSError):
-            if not self.frozen:
+        except (StoreError, OSError) as error:
+            if not (self.frozen or isinstance(error, PermissionError)):
                 raise
-            drained = self._left()  # the disk is full: what is there is read
+            drained = self._left()  # the disk is full, or another user wrote here: what is there is read
         return drained
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:

@@ -137,3 +137,22 @@ def test_a_link_to_a_home_that_is_not_there_is_named(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is a link to what is not there"):
             CliRunner().invoke(cli, ["--home", str(link), *words], catch_exceptions=False)
     assert not (tmp_path / "unmounted").exists()
+
+
+def test_a_journal_that_another_user_made_keeps_nobody_from_reading(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `sudo ratchet ...`."""
+    with Ratchet(home=home) as ratchet:
+        ratchet.record("bot", error="boom")
+    assert CliRunner().invoke(cli, ["--home", str(home), "patterns"]).exit_code == 0
+    listed = os.listdir
+
+    def refused(path: str) -> list[str]:
+        if str(path).endswith("journal"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    done = CliRunner().invoke(cli, ["--home", str(home), "patterns"])
+    assert (done.exit_code, "boom" in done.output) == (0, True), done.output

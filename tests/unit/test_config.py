@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import fields
 from pathlib import Path
 
@@ -142,6 +143,27 @@ def test_a_home_that_the_environment_names_is_never_foreign(tmp_path: Path) -> N
     home = write(tmp_path / ".ratchet", 'proposers = "mine:go"\n')
     for environ in ({"HOME": str(tmp_path)}, {"RATCHET_HOME": str(home)}):
         assert load(environ=environ, cwd=tmp_path, home=home, foreign_home=True).proposers == "mine:go"
+
+
+@pytest.mark.parametrize(
+    "how", ["the folder is open", "the file is open", "the folder is theirs", "the file is theirs"]
+)
+def test_what_another_user_may_have_written_names_no_code(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = write(tmp_path / ".ratchet", 'proposers = "evilmod:go"\n')
+    path = home / FILE_NAME if "file" in how else home
+    environ = {"RATCHET_HOME": str(home)}
+    assert load(environ=environ, cwd=tmp_path).proposers
+    if "open" in how:
+        path.chmod(0o777)
+    else:
+        seen, me = Path.stat, os.geteuid()
+        others = os.stat_result((*path.stat()[:4], me + 23, *path.stat()[5:10]))
+        monkeypatch.setattr(os, "geteuid", lambda: me or 7)
+        monkeypatch.setattr(Path, "stat", lambda self, **kw: others if self == path else seen(self, **kw))
+    assert load(environ=environ, cwd=tmp_path).proposers == ""
+    assert f"chmod 700 {home}" in caplog.text
 
 
 @pytest.mark.parametrize("value", ["'x'", "2.0"])
