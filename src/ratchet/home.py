@@ -105,6 +105,12 @@ class Foundation:
         """Tell whether the store can be read and not written, as on a disk that is mounted read-only, or full."""
         return bool(getattr(self.store, "readonly", False))
 
+    def _left_by(self, error: Exception) -> Drained:
+        """Go on with what is there where the disk is full, or another user wrote here; else raise the error."""
+        if not (self.frozen or isinstance(error, PermissionError)):
+            raise error
+        return self._left()
+
     def _left(self) -> Drained:
         from ratchet.recording.drain import Drained
         from ratchet.recording.journal import segments

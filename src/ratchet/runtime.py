@@ -193,9 +193,7 @@ class Runtime(Foundation):
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 
     def drain(self, *, grown: float = 0.0) -> Drained:
-        """Move what was journalled into the store, and mine the sessions that grew, by this share at least. Every
-        reading operation does this first, so that one reads one's own writes; where `patience_s` is set, it reads what
-        is there after so long."""
+        """Store what was journalled and mine the sessions that grew, by this share at least, as all reading does first."""
         from ratchet.improving.trials.publishing import publish
 
         try:
@@ -204,11 +202,9 @@ class Runtime(Foundation):
                 self._mine(unwatched, grown=grown)
                 publish(self.store, str(self.home), joins=self._joins)  # what another machine opened, or a lost file
                 self.pass_on(every_s=MIRRORED_EVERY_S)  # what another machine learnt
+            return drained
         except (StoreError, OSError) as error:
-            if not (self.frozen or isinstance(error, PermissionError)):
-                raise
-            drained = self._left()  # the disk is full, or another user wrote here: what is there is read
-        return drained
+            return self._left_by(error)
 
     def move(self, place: str, *, progress: Progress = unwatched) -> Relocated:
         """Copy everything to a database or a file, and prove it (see `moving.relocate`)."""

@@ -84,9 +84,9 @@ class SqliteStore:
         try:
             self._held()
         except StoreError:
-            if self._full_bytes is None:
+            if not self.readonly:
                 raise
-            self._held()  # as it stands
+            self._held()  # as it stands on a full disk
 
     @property
     def readonly(self) -> bool:
