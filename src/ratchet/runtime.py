@@ -193,7 +193,7 @@ class Runtime(Foundation):
         return TaskQueue(store=lambda: self.store, episodes=self.episodes, timeline=self.timeline, home=self.home)
 
     def drain(self, *, grown: float = 0.0) -> Drained:
-        """Store what was journalled and mine the sessions that grew, by this share at least, as all reading does first."""
+        """Store what was journalled and mine the sessions that grew, by this share at least: all reading does so."""
         from ratchet.improving.trials.publishing import publish
 
         try:

@@ -34,6 +34,7 @@ def values(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     "frame",
     [
         *("%s", "error: key %s was rejected", '{"a": "%s", "b": 1}', "x=%s;", "\\n%s\\n", "(%s)"),
+        *("open /tmp/%s.txt: no such file", "On branch fix/%s\nclean", "/home/ann/%s/notes.md"),
         *("+%s", "-%s\n+other", " a\n+%s\n b", "++%s", '{"diff": "a\\n+%s\\n"}', "\x1b[31m-%s\x1b[m"),
     ],
 )

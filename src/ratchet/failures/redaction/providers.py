@@ -187,7 +187,8 @@ def _expression(form: str) -> re.Pattern[str]:
             source += re.escape(parts[at + 2])
         begins = "" if form[0] == "/" else _BEGINS
         if parts[0].isalnum() and last == 1:  # so short a beginning stands in the middle of any base64
-            begins += r"(?<![+/])"
+            whole = rf"{re.escape(parts[0])}[{CLASSES[parts[1]]}]{{{parts[2]}}}(?![A-Za-z0-9+=])"
+            begins += rf"(?:(?<![+/])|(?<=/)(?={whole}))"  # but for the name of a file
         found = _expressions[form] = compiled(begins + source)
     return found
 
