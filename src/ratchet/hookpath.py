@@ -84,7 +84,12 @@ def told(arguments: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _client(named: str) -> Client:
-    """The client at `package.module:Class`. Its code is imported here: by a name that is not known before."""
+    """The client at `package.module:Class`, or of a short name. Its code is imported here: by a name that is not known
+    before."""
+    if ":" not in named:  # no installed hook names it so
+        from ratchet import registry
+
+        return registry.client(named)
     module, _, attribute = named.partition(":")
     client: Client = getattr(__import__(module, fromlist=[attribute]), attribute)()
     return client

@@ -158,7 +158,8 @@ def test_a_hook_that_is_tried_in_a_terminal_answers_and_records_nothing(host: Ho
     command = [sys.executable, "-m", "ratchet", "--home", str(host.home), "hook", "PostToolUseFailure"]
     data = json.dumps(host.failure(tool_use_id="")).encode()
     _, terminal = os.openpty()
-    for words, stderr in ([*command, "--by-hand"], subprocess.DEVNULL), (command, terminal):
+    short = [*command, "--client", "claude-code", "--by-hand"]
+    for words, stderr in (short, subprocess.DEVNULL), (command, terminal):
         done = subprocess.run(words, input=data, stdout=subprocess.PIPE, stderr=stderr, env=host.environ, check=True)
         assert ADVICE in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
         assert host.journalled() == []

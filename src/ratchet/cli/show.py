@@ -289,11 +289,18 @@ _SILENT = {
     "ambiguous": "Several remedies fit this text equally well, so none is sure: pass more of the output",
     "unproven": "What fits worked in one session only, so it is not sure",
     "itself": "Known, and the text itself says what to do, so no agent is told",
+    "looked_up": "Known: what to do is worked out where the step fails, from the project's files",
     "others": "Known, but others wrote it and it holds no command that may be shown: read it and take it over by "
     "`ratchet lessons approve ID`; `ratchet lessons list` names it",
 }
 _SOUGHT_LINES = 4
-_PLACES = 3  # projects that are named of one lesson
+_HOW = {
+    "finding": "its finding stands in the text",
+    "exact": "it is about this error",
+    "pattern": "it is about an error of the same pattern",
+    "similar": "its error is {:.0%} like this text",
+    "words": "it shares words with this text",
+}
 
 
 def recalled(found: Recalled, met: Pattern | None = None) -> None:
@@ -311,7 +318,8 @@ def recalled(found: Recalled, met: Pattern | None = None) -> None:
             sought = found.looked_for.split("\n")
             more = f"\n(and {len(sought) - _SOUGHT_LINES} more lines)" if len(sought) > _SOUGHT_LINES else ""
             row(out, block("\n".join(sought[:_SOUGHT_LINES]) + more), Styled("looked for  ", "dim"))
-    known = [each for each in found.possibly if found.silent == "itself" and each.match not in ("similar", "words")]
+    told = found.silent in ("itself", "looked_up")
+    known = [each for each in found.possibly if told and each.match not in ("similar", "words")]
     for each in known:
         _found(out, each, "  ")
     possibly = [each for each in found.possibly if each not in known]
@@ -325,10 +333,11 @@ def _found(out: Console, each: RecalledLesson, indent: str = "") -> None:
     known = each.lesson
     row(out, block(known.text), indent)
     newer = f"; superseded by {each.superseded_by}" if each.superseded_by else ""
-    where = f"; learnt in {plain(', '.join(each.learnt_in[:_PLACES]))}" if each.learnt_in else ""
+    where = f"; learnt in {plain(each.learnt_in[0])}" if each.learnt_in else ""
     needs = f"only where the command has `{plain(each.needs, 80)}`; " if each.needs else ""
     part = "of others, its commands alone until you approve it; " if known.foreign else ""
-    said = f"{worked(known)}; {part}{needs}{each.match} match {each.score:.2f}; {known.id}{newer}{where}"
+    trust = worked(known) if known.tried else known.state
+    said = f"{trust}; {part}{needs}{_HOW[each.match].format(each.score)}; {known.id}{newer}{where}"
     row(out, Styled(said, "dim"), indent + "  ")
 
 

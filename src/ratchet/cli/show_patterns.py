@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}
 _TREND_STYLES = {"rising": "red", "new": "yellow", "falling": "green", "quiet": "green"}
+LOOKED_UP = "active, worked out where the step fails"
 _MOST = 5
 _BAR = 12  # columns of a bar
 _NAME = 44  # columns of a name; a longer one is cut
@@ -44,7 +45,7 @@ def patterns(
         show.row(out, _line(each, (met or {}).get(each.id)), "  ")
         known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
         for lesson in known[:2]:
-            said = Styled(f"  [{show.worked(lesson)}]", show.STATE_STYLE[lesson.state])
+            said = Styled(f"  [{show.worked(lesson) if lesson.tried else LOOKED_UP}]", show.STATE_STYLE[lesson.state])
             show.advice(out, lesson.text, Styled("  -> "), said)
         if not known and each.lessons:
             told = each.lessons[0]

@@ -177,6 +177,11 @@ _ALONE = (
     r"|no pull requests found|Error from server \(|Error response from daemon: "
     r"|Error: |gh: |GraphQL: |HTTP 4\d\d|could not |error connecting"
 )
+_REFUSED = re.compile(
+    r"(?:[\w./+-]{1,80}: |error: )(?:illegal|invalid|unknown|unrecogni[sz]ed|unexpected) (?:option|argument|flag)s?"
+    r"(?:: | -- | )['\"`]?(?P<option>--?[A-Za-z][\w-]{0,40}|[A-Za-z](?!\w))"
+)
+_USED = re.compile(r"^ {0,4}usage:", re.MULTILINE | re.IGNORECASE)
 _PASSED = Gated(
     r"(?m)(?<!\d)0 failures\b|\btest result: ok\b|^PASS$|^OK(?: \(|$)|\bBUILD SUCCESS|^ok  \t|(?<!\d)0 errors?\b"
     r"|\b[1-9]\d{0,6} passed\b"
@@ -209,6 +214,7 @@ def says_failure(text: str, *, tool: str = "", head: str = "", given: str = "") 
     first = head.split(" ", 1)[0]
     if (
         re.match(_SHELL_ERROR, said)
+        or _refuses_option(said, given)
         or _breaks_silence(said, given)
         or (name in _WINDOWS_TOOLS and _quotes(said, first))
     ):
@@ -311,6 +317,16 @@ def _breaks_silence(said: str, given: str) -> bool:
         return False
     found = [words for words, _ in commands(given)]
     return len(found) == 1 and not any(re.match(r"-\w*[vic]|--(?:verbose|changes|interactive)", w) for w in found[0])
+
+
+def _refuses_option(said: str, given: str) -> bool:
+    """Tell whether a program of the command began by refusing an option that it was given, and told how it is used: so
+    it ends whatever comes behind it in a pipe."""
+    match = _REFUSED.match(said)
+    if match is None or (usage := _USED.search(said)) is None or usage.start() > _BODY_LIMIT:
+        return False
+    option = match["option"] if match["option"][0] == "-" else f"-{match['option']}"
+    return re.search(rf"(?<!\S){re.escape(option)}(?![\w-])", given) is not None
 
 
 def _quotes(said: str, program: str) -> bool:

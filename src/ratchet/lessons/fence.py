@@ -296,10 +296,11 @@ def _provenance(lesson: Row) -> str:
     if tried and lesson.get("group"):  # mined: by session
         habit, wrote = LessonStanding(lesson).is_habit, _count(lesson, "wrote")
         verb = "a habit here, in" if habit else "worked in"
-        counts = f"{verb} {worked} of {tried} session{'s' if tried > 1 else ''}"
+        met = f"{tried} session{'s' if tried > 1 else ''}"
+        counts = f"{verb} {worked} of {met}" if worked == tried else f"met in {met}, {verb} {worked} of them"
         if habit and wrote > worked:
             counts = f"{verb} {wrote} sessions, in {worked} of them after this finding"
-        counts = counts if worked else f"seen to fail in {tried} session{'s' if tried > 1 else ''}"
+        counts = counts if worked else f"seen to fail in {met}"
     source = " ".join(_plain(_string(lesson, "provenance"), 80).split()) or "own session histories"
     return f"{counts}; source: {source}; lesson {_plain(_string(lesson, 'id'), 60)}"
 

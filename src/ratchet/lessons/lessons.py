@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from ratchet import ids
@@ -12,6 +12,8 @@ from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.failures.patterns.merging import pattern_of_rule
 from ratchet.failures.searching import words_in
+from ratchet.failures.wordings import ABSENT, MISSING, in_one_wording
+from ratchet.lessons import edits, paths
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
@@ -187,6 +189,8 @@ def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesso
     answers: dict[str, set[str]] = defaultdict(set)  # lesson -> the patterns of the rules that it answers
     for row in _having(store, "answers", "key", ruled):
         answers[str(row["lesson_id"])].add(ruled[str(row["key"])])
+    for lesson, pattern in _looked_up(store, named):
+        met[lesson].add(pattern)
     elsewhere = _answering_a_rule(store, met.keys() - answers.keys())
     found: dict[str, list[Lesson]] = defaultdict(list)
     about = map(lesson_of, _having(store, "lessons", "id", met.keys() | answers.keys()))
@@ -194,6 +198,25 @@ def by_pattern(store: Store, patterns: Collection[str]) -> dict[str, tuple[Lesso
         for pattern in answers.get(each.id, () if each.id in elsewhere else met[each.id].difference(ruled.values())):
             found[pattern].append(each)
     return {pattern: tuple(first for first, _ in without_repeats(each)) for pattern, each in found.items()}
+
+
+def _looked_up(store: Store, patterns: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """The lessons whose words are worked out at the failure, each with the patterns whose failures it answers."""
+    groups = {str(row["id"]): looked_up(text_in(row, "template")) for row in patterns}
+    asked: list[Json] = [*sorted({*groups.values()} - {""})]
+    for row in store.find("answers", {"key": ("in", asked)}).rows if asked else ():
+        for pattern, group in groups.items():
+            if group == row["key"]:
+                yield str(row["lesson_id"]), pattern
+
+
+def looked_up(message: str) -> str:
+    """The group of the lesson that works out at the failure what to say of this error, "" for none: of an edit whose
+    text is not in its file, and of a file that is not there."""
+    said = in_one_wording(message.strip().removesuffix("Note: your current working directory is <path>.").strip())
+    if said.startswith(ABSENT):
+        return edits.GROUP
+    return paths.GROUP if said.startswith(MISSING) or paths.missing_path(said.replace("<path>", "/a/b.c")) else ""
 
 
 def _advises(each: Lesson) -> bool:

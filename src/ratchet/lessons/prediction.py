@@ -391,9 +391,8 @@ def told_in_words(found: Prediction) -> str:
 def _told(step: PredictedStep, why: Sequence[str]) -> Iterator[str]:
     likely = "" if step.probability is None else f"{100 * step.probability:.0f} % likely to fail "
     yield f"{step.step.strip()}: {likely}({step.basis})" if likely else f"{step.step.strip()}: {step.basis}"
-    yield from (f"  known of this very step: {each.text} ({each.id})" for each in step.lessons if each.counted)
+    for each in sorted(step.lessons, key=lambda each: (bool(each.when), not each.counted)):
+        apart = "" if each.counted or each.when or not likely else "; the number does not count it"
+        said = f"if {each.when}" if each.when else "first"
+        yield from f"  {said}: {each.text} ({each.id}{apart})".split("\n")
     yield from (f"  {line}" for line in why)
-    own = "known of this very step, and not in the number" if likely else "known of this very step"
-    for each in (each for each in step.lessons if not each.counted):
-        said = f"known: where {each.when}" if each.when else own
-        yield from f"  {said}: {each.text} ({each.id})".split("\n")

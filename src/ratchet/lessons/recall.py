@@ -37,7 +37,7 @@ from ratchet.lessons.finding import (
     quoted_names,
 )
 from ratchet.lessons.grounding import answers, restates
-from ratchet.lessons.lessons import STATES
+from ratchet.lessons.lessons import STATES, looked_up
 from ratchet.lessons.ranking import order
 from ratchet.lessons.rests import folder_of, stale
 from ratchet.lessons.rows import lesson_of
@@ -52,7 +52,7 @@ _OF_OTHERS = 4  # how many times more are fetched when lessons of other projects
 _ASKED_KEYS, _ASKED_LESSONS = 200, 400  # of one text; SQLite's oldest limit of values is 999
 
 Match = Literal["finding", "exact", "pattern", "similar", "words"]
-Silent = Literal["", "nothing", "unlike", "ambiguous", "unproven", "empty", "itself", "others"]
+Silent = Literal["", "nothing", "unlike", "ambiguous", "unproven", "empty", "itself", "others", "looked_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,8 @@ class Recalled:
     `abstained` says that none is sure, `silent` why: "nothing" is remembered, what is remembered is "unlike" this, two
     remedies fit equally well ("ambiguous"), or what fits worked in one session alone ("unproven"); "empty" where the
     text has no words; "itself" where the text says what the lessons about it say, which then come first in `possibly`;
-    "others" where strangers wrote what is sure, and nothing of it may be shown until a person approves it.
+    "others" where strangers wrote what is sure, and nothing of it may be shown until a person approves it; "looked_up"
+    where what there is to say is worked out when the step fails, by the lesson that then comes first in `possibly`.
     `looked_for` is what the text was known by.
     `searched` counts the lessons of the store in the states asked for, `known` all that there are."""
 
@@ -106,9 +107,14 @@ class Recalled:
     @property
     def counted(self) -> str:
         """Say how many lessons were searched, and of how many where some are set aside."""
-        if self.known > self.searched:
-            return f"{self.searched:,} of {self.known:,} lessons searched: the others are quarantined or retired"
-        return f"{self.searched:,} lesson{'' if self.searched == 1 else 's'} searched"
+        said = f"{self.searched:,} lesson{'' if self.searched == 1 else 's'} searched"
+        aside = max(0, self.known - self.searched)
+        is_one = aside == 1
+        return (
+            f"{said}; {aside:,} more {'is' if is_one else 'are'} set aside, as quarantined or retired"
+            if aside
+            else said
+        )
 
 
 def recall(
@@ -167,6 +173,8 @@ def recalled(
             possibly = _possibly(store, said, where, project, found.possibly, same, limit=limit + len(sure))
             itself = {} if sure else _said_itself(store, asked, where, project, said)
             silent, possibly = "itself" if itself else silent, itself | chance | possibly
+            if later := {} if sure or itself else _looked_up(store, where, project, said):
+                silent, possibly = "looked_up", later | possibly
     told = {each.text for each in sure.values()}
     return Recalled(
         lessons=_placed(store, [*sure.values()][:limit], said),
@@ -176,6 +184,15 @@ def recalled(
         looked_for=asked.template,
         silent=silent,
     )
+
+
+def _looked_up(store: Store, where: Where, project: str | None, said: str) -> dict[str, RecalledLesson]:
+    """The lesson that works out what to say of such an error once a step fails with it."""
+    group = looked_up(said)
+    ids: list[Json] = [row["lesson_id"] for row in store.find("answers", {"key": group}).rows] if group else []
+    rows = store.find("lessons", {**where, "id": ("in", ids)}).rows if ids else ()
+    about = map(lesson_of, _shown(rows, project, said))
+    return {each.id: RecalledLesson(lesson=each, match="finding", score=1.0) for each in about}
 
 
 def _by_chance(store: Store, found: Iterable[str]) -> list[str]:

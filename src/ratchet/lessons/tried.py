@@ -26,7 +26,8 @@ def _in_vain(store: Store, row: Row) -> list[Json]:
     sessions: dict[str, set[str]] = {}
     for each in met:
         tried = text_in(each, "text") or ", ".join(map(str, cast("list[Json]", each.get("forms") or [])))
-        if tried and not each.get("worked") and tried != row["text"] and not forbidden(tried):
+        was_tried = tried and not each.get("worked") and each.get("worked_id") != each.get("failed_id")
+        if was_tried and tried != row["text"] and not forbidden(tried):
             sessions.setdefault(tried, set()).add(text_in(each, "session"))
     best = sorted(sessions.items(), key=lambda each: (-len(each[1]), each[0]))[:_VAIN]
     return [{"do": tried, "sessions": len(names)} for tried, names in best]

@@ -343,3 +343,20 @@ def test_errors_that_tests_print_before_their_runner_says_that_none_failed_are_n
 def test_a_clients_words_for_no_output_break_no_silence(said: str) -> None:
     assert not says_failure(said, tool="Bash", head="rm", given="rm -f /tmp/shop.exe")
     assert says_failure("rm: /tmp/shop.exe: busy", tool="Bash", head="rm", given="rm -f /tmp/shop.exe")
+
+
+USAGE = "\nusage: cat [-belnstuv] [file ...]"
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "failed"),
+    [
+        (f"cat: illegal option -- A{USAGE}", "cat -A cart.ts | sed -n '3,9p'", True),
+        (f"cat: illegal option -- A{USAGE}", "sed -n '3,9p' cart.ts | cat -A | head -5", True),
+        ("error: unexpected argument '-A' found\n\nUsage: shop read <FILE>", "cat -A cart.ts", True),
+        (f"cat: illegal option -- A{USAGE}", "cat notes.md", False),
+        ("cat: illegal option -- A\nis what it says there", "cat -A notes.md", False),
+    ],
+)
+def test_a_program_of_a_pipe_that_refuses_its_option_has_failed(said: str, given: str, failed: bool) -> None:
+    assert says_failure(said, tool="Bash", head=given.split(" ")[0], given=given) is failed

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.lessons import lookup
-from ratchet.lessons.lessons import listed, retire
+from ratchet.lessons.lessons import by_pattern, listed, retire
 from ratchet.lessons.mined import mine_session
 from ratchet.lessons.paths import GROUP, missing_path, placed
 from ratchet.lessons.recall import recall
@@ -116,3 +117,27 @@ def test_nothing_is_said_of_no_path_nor_after_a_person_said_no(store: SqliteStor
     retire(store, lesson.id)
     learn(store, "s2", reads("lib/new.go"))
     assert recall(store, "Path does not exist: /w/shop/pay.go", project="/w/shop", states=("active",)).abstained
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        (GONE, "say where this project has that file"),
+        ("sed: cmd/basket.go: No such file or directory", "say where this project has that file"),
+        ("String to replace not found in file.\nString: total()", "Says where in the file"),
+    ],
+)
+def test_what_is_worked_out_at_a_failure_stands_at_its_pattern_and_is_found(
+    store: SqliteStore, said: str, what: str
+) -> None:
+    tool = "Edit" if said.startswith("String") else "Bash" if said.startswith("sed") else "Read"
+    given = {"command": "sed -n 3p cmd/basket.go"} if tool == "Bash" else {"file_path": "/w/shop/cmd/cart.go"}
+    failed = call(tool, {**given, "old_string": "a", "new_string": "b"}, said)
+    learn(store, "s2", [failed])
+    signature = cast("dict[str, str]", failed["failure"])["signature"]
+    pattern = str((store.get("signatures", signature) or {})["pattern"])
+    (lesson,) = by_pattern(store, [pattern])[pattern]
+    assert what in lesson.text
+    found = recall(store, said.partition("\n")[0].replace("cmd/basket.go", "cmd/nothing/that.go"))
+    assert (found.silent, [each.id for each in found.possibly][:1]) == ("looked_up", [lesson.id])
+    assert not found.lessons, "no agent is handed words that only a person can use"

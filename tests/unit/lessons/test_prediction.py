@@ -233,7 +233,7 @@ def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBoo
     (told,) = whole.steps[0].lessons
     assert told.text == "Run `git push --set-upstream origin <branch>` instead of `git push`."
     assert told.when == "`git push` fails", "no word of an output is told before a step"
-    assert f"known: where {told.when}: {told.text}" in told_in_words(whole)
+    assert f"if {told.when}: {told.text}" in told_in_words(whole)
 
     def known(command: str) -> list[str]:
         return [each.text for each in book.predict(command=command, project=str(shop)).steps[0].lessons]
@@ -246,7 +246,7 @@ def test_what_is_known_of_the_failures_of_a_step_is_said_with_it(book: LessonBoo
     found = book.predict(command="golangci-lint run --fix --out-format tab", project=str(shop))
     assert told_in_words(found).splitlines()[:2] == [
         f"{found.steps[0].step}: 75 % likely to fail (failed each time so far (2 of 2), since 2026-09-21)",
-        f"  known of this very step: {flag} ({found.steps[0].lessons[0].id})",
+        f"  first: {flag} ({found.steps[0].lessons[0].id})",
     ]
     assert found.steps[0].why[0].startswith("2 of 4 runs of `golangci-lint run` here failed")
 

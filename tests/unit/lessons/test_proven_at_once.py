@@ -9,7 +9,9 @@ import pytest
 from ratchet.failures.kinds.kind import kind_of
 from ratchet.failures.patterns.ingest import ingest
 from ratchet.failures.wordings import in_one_wording
+from ratchet.lessons.ahead.making import triggers
 from ratchet.lessons.ahead.sighted import sightings, tells_what_ran
+from ratchet.lessons.ahead.trigger import Surroundings, met
 from ratchet.lessons.grounding import answers
 from ratchet.lessons.lessons import listed
 from ratchet.lessons.mined import mine_session
@@ -497,4 +499,52 @@ def test_zsh_ends_a_command_whose_pattern_meets_nothing(tmp_path: Path, failed: 
     store = open_store(tmp_path)
     (lesson,) = learnt(store, [shell(failed, error), shell("git status")], [shell("ls lib/*.md")])
     assert lesson.text.startswith(begins)
+    store.close()
+
+
+REFUSED = "cat: illegal option -- A\nusage: cat [-belnstuv] [file ...]"
+
+
+@pytest.mark.parametrize(
+    ("next_step", "told"),
+    [
+        ("sed -n '3,9p' cart.ts", "`cat` has no `-A`: leave it out."),
+        ("sed -n '3,9p' cart.ts | cat -v", "`cat` has no `-A`: use `-v` instead of `-A`."),
+    ],
+)
+def test_of_a_pipe_the_program_that_speaks_has_no_such_option(tmp_path: Path, next_step: str, told: str) -> None:
+    store = open_store(tmp_path)
+    (lesson,) = learnt(store, [shell("sed -n '3,9p' cart.ts | cat -A", REFUSED), shell(next_step)])
+    assert lesson.text == told
+    store.close()
+
+
+NO_MODULE = "internal/modules/cjs/loader.js:888\n  throw err;\n  ^\n\nError: Cannot find module 'node:path'"
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "since", "told"),
+    [
+        ("npm test", NO_MODULE, [], ["`npm test` has not worked here once"]),
+        ("npm test", NO_MODULE, [shell("npm test")], []),  # it does work
+        ("npm test --silent", NO_MODULE, [], []),  # perhaps it is about what it was given
+        ("npm test", "src/cart.js:3:1: error: Cannot find module './total'", [], []),  # mended in that file
+        ("npm test", "FAIL cart.test.js\n  1 failed", [], []),
+    ],
+)
+def test_a_command_that_could_never_begin_is_told_before_it_runs(
+    tmp_path: Path, command: str, error: str, since: list[Row], told: list[str]
+) -> None:
+    store = open_store(tmp_path)
+    active = learnt(store, [shell(f"cd pkg && {command}", error)], [shell(command, error)], since)
+    assert [each.text.partition(". ")[0] for each in active] == told
+    (project,) = {str(row["project"]) for row in store.find("resolutions").rows} or {""}
+    known = triggers(store, project)
+    around = Surroundings("/p", "/p", lambda head: 0)
+    for line, is_met in (
+        (command, True),
+        (f"cd pkg && {command} 2>&1 | tail -3", True),
+        (f"nvm use && {command}", False),
+    ):
+        assert bool(met(known, "Bash", {"command": line}, around)) is (bool(told) and is_met)
     store.close()

@@ -448,4 +448,4 @@ def test_lessons_that_are_set_aside_are_counted_with_those_that_were_searched(st
     remember(store, "pull", "fatal: couldn't find remote ref", state="quarantined")
     found = recall(store, "zzz qqq")
     assert (found.searched, found.known) == (1, 2)
-    assert found.counted == "1 of 2 lessons searched: the others are quarantined or retired"
+    assert found.counted == "1 lesson searched; 1 more is set aside, as quarantined or retired"

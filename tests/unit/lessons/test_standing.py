@@ -207,7 +207,7 @@ def test_counts_and_evidence_are_those_of_the_remedy_that_is_told_first(store: S
     quiet = linted("errcheck", said, "_ = open()", "_ = open() //nolint:errcheck // best effort")
     (found,) = [each for each in learn(store, quiet, checked, quiet, checked, quiet) if each.state == "active"]
     assert found.text.startswith("Check the error (2 of 5 fixes, 2 sessions)")
-    assert found.proof == "worked in 2 of 5 sessions"
+    assert found.proof == "met in 5 sessions, worked in 2 of them"
     assert {name.rsplit("-", 1)[0] for name in found.evidence} == {"o-shop-1", "o-shop-3"}
 
 

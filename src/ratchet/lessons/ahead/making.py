@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LISTED = 60  # triggers of a project: a hook reads them all
 _INSTEAD = re.compile(r"use `(--?[\w-]+)` instead")
 # Checks come last: of what else is about a step one is said, and surer.
-_ORDER = ("flag", "value", "field", "tool", "path", "bare", "same", "place", "import", CHECK, BESIDE)
+_ORDER = ("flag", "value", "field", "tool", "alone", "path", "bare", "same", "place", "import", CHECK, BESIDE)
 _IMPORT = "import "
 
 
@@ -172,6 +172,14 @@ def _never(row: Row, words: Sequence[str]) -> Trigger | None:
     return _trigger(row, "tool", needle=words[0], tool=words[0], text=text)
 
 
+def _broken(row: Row, words: Sequence[str]) -> Trigger | None:
+    command = " ".join(words)
+    if not slots.program(command):
+        return None
+    text = f"`{command}` has not worked here once, in {_sessions(row)}"
+    return _trigger(row, "alone", needle=words[0], head=command, text=text)
+
+
 def _through(row: Row, words: Sequence[str]) -> Trigger | None:
     missing, prefix = words[0], " ".join(words[1:])
     if not slots.program(missing) or not prefix or not slots.command(prefix):
@@ -227,6 +235,7 @@ _MAKERS = {
     "value": _value,
     "with": _field,
     "never": _never,
+    "broken": _broken,
     "through": _through,
     "without": _without,
     "program": _program,

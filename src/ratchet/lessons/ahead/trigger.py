@@ -36,6 +36,7 @@ class Trigger:
     """One lesson and the steps that it is about. `kind` says how they are recognised:
 
     - "flag": a command of `head` with the option `word`
+    - "alone": the command `head` without operands, and nothing before it but a change of folder
     - "bare": the program `word`, not run through another one
     - "path": a command that names the path `word`, which is not there, unless `head` makes it in the same line
     - "same": literally the command whose text has the hash `word`
@@ -195,6 +196,7 @@ def _is_met(each: Trigger, tool: str, given: Json, around: Surroundings) -> bool
     if not is_shell(tool):
         return False
     from ratchet.failures.intent import commands, head_of
+    from ratchet.failures.programs import NOISE
     from ratchet.failures.tool_call import input_text
 
     asked = input_text(tool, given)
@@ -204,6 +206,8 @@ def _is_met(each: Trigger, tool: str, given: Json, around: Surroundings) -> bool
         return _is_same(asked, each.word)
     pieces = [words for words, _ in commands(asked)]
     heads = [head_of(words)[0] for words in pieces]
+    if kind == "alone":
+        return [" ".join(words) for words in pieces if words[0] not in NOISE][:1] == [each.head]
     if kind == "flag":
         named = [words for words, head in zip(pieces, heads, strict=True) if head == each.head]
         return any(word.partition("=")[0] == each.word for words in named for word in words)

@@ -99,7 +99,7 @@ def named_cause(
         _mangled(failed)
         or _place(failed, worked, piece, root=root)
         or _made(failed, worked, between, piece)
-        or _blamed(failed, piece)
+        or _blamed(failed, worked, piece)
         or _through(failed, piece)
         or _wrapped(failed, piece)
         or _waited(failed, worked, between, piece)
@@ -126,10 +126,8 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         was = _speaker(failed) or failed.piece
         flags = blamed_flags(failed) or (_unlisted(failed, was) if was is not None else [])
         if was is None or not flags:
-            return None
-        head = _speaks(failed) if _speaks(failed) in was.words[1:] else was.head
-        text = f"`{head}` has no `{flags[0]}`: leave it out."
-        return Remedy(rule="flag", text=text, do=head, reusable=True, form=f"flag {head} {flags[0]}")
+            return _broken(failed)
+        return _unknown_flag(_speaks(failed) if _speaks(failed) in was.words[1:] else was.head, flags[0])
     if found := _unknown_value(failed):
         return found
     # A tool's own words (`call read_page first`) say how to use it; that it broke is another matter.
@@ -137,6 +135,27 @@ def unresolved(failed: ToolCall, later: Sequence[ToolCall]) -> Remedy | None:
         text = f"Do not call `{failed.tool}`: it has not worked here once. Reach the goal another way."
         return Remedy(rule="never", text=text, do=text, reusable=True, form=f"never {failed.tool}")
     return None
+
+
+def _broken(failed: ToolCall) -> Remedy | None:
+    """A command without operands could not even begin: what it runs on is not there. One that looks for files is about
+    the code that it was run on, and what a file lacks is mended there."""
+    was = failed.piece
+    if was is None or was.plain != was.head or failed.kind not in _BEGINS_NOT:
+        return None
+    acts = [each for each in failed.pieces if not each.noise]
+    if len(acts) > 1 or failed.target or any(each.path for each in failed.findings):
+        return None
+    text = f"`{was.head}` has not worked here once. Mend first what its error names, or reach the goal another way."
+    return Remedy(rule="never", text=text, do=was.head, reusable=True, form=f"broken {was.head}")
+
+
+_BEGINS_NOT = frozenset(("dependency_missing", "tool_not_found"))
+
+
+def _unknown_flag(head: str, flag: str) -> Remedy:
+    text = f"`{head}` has no `{flag}`: leave it out."
+    return Remedy(rule="flag", text=text, do=head, reusable=True, form=f"flag {head} {flag}")
 
 
 def _mangled(failed: ToolCall) -> Remedy | None:
@@ -333,12 +352,18 @@ def blamed_flags(call: ToolCall) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _blamed(failed: ToolCall, piece: Piece) -> Remedy | None:
-    """The flag that the error does not know is gone from the command that works."""
-    was = next((each for each in failed.pieces if each.head == piece.head), failed.piece)
+def _blamed(failed: ToolCall, worked: ToolCall, piece: Piece) -> Remedy | None:
+    """The flag that the error does not know is gone from the command that works. Of a pipe it is the program's that
+    speaks, which what works may do without."""
+    flags = blamed_flags(failed)
+    was = _speaker(failed) or next((each for each in failed.pieces if each.head == piece.head), failed.piece)
+    if was is not None and was.head != piece.head and _speaks(failed) == was.head and flags:
+        other = next((each for each in worked.pieces if each.head == was.head), None)
+        if other is None:
+            return _unknown_flag(was.head, flags[0])
+        piece = other
     if was is None or was.head != piece.head:
         return None
-    flags = blamed_flags(failed)
     gone = [flag for flag in flags if flag in _names(was.words) and flag not in _names(piece.words)]
     if not gone and not flags and _printed_usage(failed):
         lost = [flag for flag in _names(was.words) if flag not in _names(piece.words)]

@@ -21,7 +21,14 @@ from ratchet.records import Row
 
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
 _FIXED_WORDS = frozenset(("place", "flag", "form", "made", "through", "program", "wait", "fields", "never"))
-_NEEDING = ("step flag ", "step form ", "step value ", "step unknown ")  # groups that end in what must be there
+_BROKEN = "step broken "
+_NEEDING = (
+    "step flag ",
+    "step form ",
+    "step value ",
+    "step unknown ",
+    _BROKEN,
+)  # groups that end in what must be there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +104,14 @@ def draft(
         when=_when(seen),
         verdict=verdict,
         seen=tuple(seen),
-        needs=group.rpartition(" ")[2] if group.startswith(_NEEDING) or TAKES_NO in verdict.text else "",
+        needs=_needs(group) if group.startswith(_NEEDING) or TAKES_NO in verdict.text else "",
         grounds=Grounds() if group.startswith("edit ") else grounds_of(group, verdict.text, seen),
     )
+
+
+def _needs(group: str) -> str:
+    """The flag or value that a group ends in, or the whole command."""
+    return group.removeprefix(_BROKEN) if group.startswith(_BROKEN) else group.rpartition(" ")[2]
 
 
 def _keys(seen: Sequence[Resolution]) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ _WHY = {
     "ambiguous": "several remedies fit equally well",
     "unproven": "what fits worked in one session only",
     "itself": "it is known, and the text itself says what to do",
+    "looked_up": "what to do is worked out where the step fails, from the project's files",
     "others": "it is known, but others wrote it, and none of it may be shown until a person approves it",
 }
 

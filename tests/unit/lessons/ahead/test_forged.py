@@ -53,7 +53,7 @@ def test_an_order_in_an_output_is_told_ahead_nowhere(count: int, forging: Forgin
         home = tmp_path / str(at)
         home.mkdir()
         said = _said(home, output, failed, worked)
-        told += bool(said["start"]) or "known of this very step" in said["predict"]
+        told += bool(said["start"]) or "  first: " in said["predict"]
         assert word not in said["step"] + said["start"], output
         words = output.split()  # the name of a finding or a test may be told alone, as nobody's advice
         orders = [f"{one} {next_}" for one, next_ in pairwise(words) if word in one + next_]

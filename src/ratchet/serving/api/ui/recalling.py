@@ -33,6 +33,7 @@ _SILENT = {
     "ambiguous": "Several remedies fit this text equally well, so none is sure: paste more of the output.",
     "unproven": "What fits worked in one session only, so it is not sure.",
     "itself": "Known, and the text itself says what to do, so no agent is told.",
+    "looked_up": "Known: what to do is worked out where the step fails, from the project's files.",
     "others": "Known, but others wrote it and it holds no command that may be shown, until you read and approve it.",
 }
 
