@@ -131,8 +131,9 @@ def _in_all(out: Console, lessons: Sequence[Lesson], ahead: int, withheld: float
     if not rest:
         return
     first = f" (of its project the first {DIGEST_LINES})" if ahead > DIGEST_LINES else ""
-    told = f"{ahead} may be told when a session starts{first}, the other {rest} only when their failure comes"
-    show.row(out, f"Of {show.number(states['active'], 'active lesson')} {told}, or by one that says the same.")
+    active = show.number(states["active"], "active lesson")
+    when = f"{ahead or 'none'} told when a session starts{first}, {rest} where the failure comes"
+    show.row(out, f"{active}: {when}. What another one says too is told once.")
     if states["candidate"]:
         waits = show.number(states["candidate"], "candidate")
         show.row(out, f"{waits}: told to nobody before the fix works in a second session, or you approve it.")

@@ -41,7 +41,8 @@ def patterns(
         out.print(f"{nothing} Next: {'ratchet patterns' if narrowed else 'ratchet learn'}")
         return
     for each in found:
-        show.row(out, show.bold(show.plain(each.template, 160)))
+        title = show.plain(each.template, 160)
+        show.row(out, show.bold(title if title.plain.strip() else Styled("(the failure said nothing)")))
         show.row(out, _line(each, (met or {}).get(each.id)), "  ")
         known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
         for lesson in known[:2]:

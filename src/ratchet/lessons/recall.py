@@ -108,13 +108,9 @@ class Recalled:
     def counted(self) -> str:
         """Say how many lessons were searched, and of how many where some are set aside."""
         said = f"{self.searched:,} lesson{'' if self.searched == 1 else 's'} searched"
-        aside = max(0, self.known - self.searched)
-        is_one = aside == 1
-        return (
-            f"{said}; {aside:,} more {'is' if is_one else 'are'} set aside, as quarantined or retired"
-            if aside
-            else said
-        )
+        aside = self.known - self.searched
+        more = f"{aside:,} more {'is' if aside == 1 else 'are'} set aside, as quarantined or retired"
+        return f"{said}; {more}" if aside > 0 else said
 
 
 def recall(

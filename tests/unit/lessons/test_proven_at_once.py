@@ -541,10 +541,7 @@ def test_a_command_that_could_never_begin_is_told_before_it_runs(
     (project,) = {str(row["project"]) for row in store.find("resolutions").rows} or {""}
     known = triggers(store, project)
     around = Surroundings("/p", "/p", lambda head: 0)
-    for line, is_met in (
-        (command, True),
-        (f"cd pkg && {command} 2>&1 | tail -3", True),
-        (f"nvm use && {command}", False),
-    ):
+    lines = ((command, True), (f"cd pkg && {command} 2>&1 | tail -3", True), (f"nvm use && {command}", False))
+    for line, is_met in lines:
         assert bool(met(known, "Bash", {"command": line}, around)) is (bool(told) and is_met)
     store.close()

@@ -157,6 +157,8 @@ def _kind_said(
     kind, rule = general, "a phrase that hints at it (phrases.toml, general)"
     if not kind:
         kind, rule = _family(gist, raised, named), "what its words are about (families)"
+        if kind == "context_overflow" and (exit_code or programs.is_shell(tool)):
+            kind = ""  # a command's text that is too long (a commit's message) is no model's context
     if not kind:
         kind = _by_elimination(said, hint, exit_code, raised, named or thrown, tool)
         rule = "where it happened, since nothing says more"

@@ -22,13 +22,8 @@ from ratchet.records import Row
 _KEYS = 12  # failures that one remedy answers; more is a remedy for everything
 _FIXED_WORDS = frozenset(("place", "flag", "form", "made", "through", "program", "wait", "fields", "never"))
 _BROKEN = "step broken "
-_NEEDING = (
-    "step flag ",
-    "step form ",
-    "step value ",
-    "step unknown ",
-    _BROKEN,
-)  # groups that end in what must be there
+_NEEDING = ("step flag ", "step form ", "step value ", "step unknown ", _BROKEN)
+"""Beginnings of groups that end in what the failed step must hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,6 +143,7 @@ def _taker(was: Piece, piece: Piece, options: Sequence[str]) -> str:
 def _by_circumstance(failed: ToolCall, worked: ToolCall, acts: Sequence[Piece], *, changed: bool) -> Remedy:
     """Find the circumstance where neither the command nor the code changed for a reason that shows: what had run before
     it, its folder, or time."""
+    acts = [act for act in acts if act.head != "git stash"]  # it puts the very work away that is tried
     related = [act for act in acts if _speaks_of(failed, act)]
     if len(related) == 1 and not changed:
         return _first(failed, related)
@@ -285,6 +286,8 @@ def _instead(failed: ToolCall, was: Piece, piece: Piece, rule: Rule = "instead")
     if new == old:
         # Only what the placeholders stand for differs: the advice is the value that worked.
         new, old = without_prose(piece.raw), without_prose(was.raw)
+    if new == old:
+        return evidence("unclear", piece.exact)  # another message: nothing is told by that
     text = f"Run `{new}` instead of `{old}`."
     form = new
     if rule == "stand_in" and missing_program(failed):
@@ -292,7 +295,7 @@ def _instead(failed: ToolCall, was: Piece, piece: Piece, rule: Rule = "instead")
         form = f"absent {was.words[0]}"
     if len(text) > ADVICE_CHARS:
         text = f"Run `{new}`."
-    reusable = not is_code(new) and new != old
+    reusable = not is_code(new)
     return Remedy(rule=rule, text=text, do=piece.exact, reusable=reusable, form=form)
 
 
