@@ -20,6 +20,7 @@ from ratchet.cli.terminal import Console, Styled
 from ratchet.failures import programs
 from ratchet.failures.spans import span
 from ratchet.lessons.hunk_lines import at_a_word, cut
+from ratchet.lessons.standing import LOOKED_UP
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -336,7 +337,7 @@ def _found(out: Console, each: RecalledLesson, indent: str = "") -> None:
     where = f"; learnt in {plain(each.learnt_in[0])}" if each.learnt_in else ""
     needs = f"only where the command has `{plain(each.needs, 80)}`; " if each.needs else ""
     part = "of others, its commands alone until you approve it; " if known.foreign else ""
-    trust = worked(known) if known.tried else known.state
+    trust = worked(known) if known.unsaid != LOOKED_UP else known.state
     said = f"{trust}; {part}{needs}{_HOW[each.match].format(each.score)}; {known.id}{newer}{where}"
     row(out, Styled(said, "dim"), indent + "  ")
 

@@ -10,6 +10,7 @@ from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.spans import IMPACT, LOST, span
 from ratchet.lessons.failing import FINDINGS
+from ratchet.lessons.standing import LOOKED_UP
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}
 _TREND_STYLES = {"rising": "red", "new": "yellow", "falling": "green", "quiet": "green"}
-LOOKED_UP = "active, worked out where the step fails"
 _MOST = 5
 _BAR = 12  # columns of a bar
 _NAME = 44  # columns of a name; a longer one is cut
@@ -45,8 +45,10 @@ def patterns(
         show.row(out, show.bold(title if title.plain.strip() else Styled("(the failure said nothing)")))
         show.row(out, _line(each, (met or {}).get(each.id)), "  ")
         known = [lesson for lesson in each.lessons if lesson.state in ("active", "candidate")]
-        for lesson in known[:2]:
-            said = Styled(f"  [{show.worked(lesson) if lesson.tried else LOOKED_UP}]", show.STATE_STYLE[lesson.state])
+        looked_up = [lesson for lesson in known if lesson.unsaid == LOOKED_UP]  # one a project, in the same words
+        for lesson in [lesson for lesson in known if lesson not in looked_up[1:]][:2]:
+            trust = f"{lesson.state}, worked out where the step fails" if lesson in looked_up else show.worked(lesson)
+            said = Styled(f"  [{trust}]", show.STATE_STYLE[lesson.state])
             show.advice(out, lesson.text, Styled("  -> "), said)
         if not known and each.lessons:
             told = each.lessons[0]

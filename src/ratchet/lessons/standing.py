@@ -26,6 +26,8 @@ WAITING = (
 _EXPLAINED = frozenset(("flag", "fields"))  # rules of steps whose error names what is wrong: an option, a field's value
 NEEDS_ERROR = "only its error says when it is right; it is told where that comes"
 """Why a lesson is not told ahead of its failure that a file of notes tells with its error beside it."""
+LOOKED_UP = "what it has to say is known once a step fails; it is told there"
+"""Why a table of names or files is not told ahead, nor a lesson whose words are worked out at the failure."""
 _PROVEN, _HABIT, _ONCE, _AT_FAILURE, _KNOWN = range(5)
 
 
@@ -148,7 +150,7 @@ def unsaid(each: LessonStanding) -> str:
     if each.known:
         return "whoever knows the tool knows it"
     if each.is_table:
-        return "what it has to say is known once a step fails; it is told there"
+        return LOOKED_UP
     if each.is_one_off:
         return "one session alone met the name that it is about; it is told where that very name fails"
     if each.is_told_once:

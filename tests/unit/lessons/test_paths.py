@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from ratchet.cli import show_patterns
 from ratchet.failures.patterns.ingest import ingest
+from ratchet.failures.patterns.patterns import pattern as pattern_at
 from ratchet.lessons import lookup
 from ratchet.lessons.lessons import by_pattern, listed, retire
 from ratchet.lessons.mined import mine_session
@@ -128,7 +131,7 @@ def test_nothing_is_said_of_no_path_nor_after_a_person_said_no(store: SqliteStor
     ],
 )
 def test_what_is_worked_out_at_a_failure_stands_at_its_pattern_and_is_found(
-    store: SqliteStore, said: str, what: str
+    store: SqliteStore, capsys: pytest.CaptureFixture[str], said: str, what: str
 ) -> None:
     tool = "Edit" if said.startswith("String") else "Bash" if said.startswith("sed") else "Read"
     given = {"command": "sed -n 3p cmd/basket.go"} if tool == "Bash" else {"file_path": "/w/shop/cmd/cart.go"}
@@ -141,3 +144,5 @@ def test_what_is_worked_out_at_a_failure_stands_at_its_pattern_and_is_found(
     found = recall(store, said.partition("\n")[0].replace("cmd/basket.go", "cmd/nothing/that.go"))
     assert (found.silent, [each.id for each in found.possibly][:1]) == ("looked_up", [lesson.id])
     assert not found.lessons, "no agent is handed words that only a person can use"
+    show_patterns.patterns([replace(pattern_at(store, pattern, now=2e9), lessons=(lesson,))])
+    assert "active, worked out where the step fails" in capsys.readouterr().out

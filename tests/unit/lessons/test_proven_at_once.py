@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -545,3 +546,17 @@ def test_a_command_that_could_never_begin_is_told_before_it_runs(
     for line, is_met in lines:
         assert bool(met(known, "Bash", {"command": line}, around)) is (bool(told) and is_met)
     store.close()
+
+
+TOO_LONG = "body's lines must not be longer than 100 characters [body-max-line-length]"
+
+
+def test_another_message_is_no_advice_nor_is_what_puts_the_work_away() -> None:
+    long, short = (shell(f'git commit -m "cart: {words}"') for words in ("w " * 90, "add it"))
+    failed = shell(str(cast("Row", long["step"])["input"]), f"Exit code 1\n{TOO_LONG}")
+    assert [each.text for each in resolutions(session([failed, short]))] == [""]
+    test = "npx jest cart.test.ts"
+    away = [shell(test, "Exit code 1\n✕ adds a line (3 ms)"), shell("git stash"), shell(test)]
+    assert not any("stash" in each.text for each in resolutions(session(away)))
+    assert kind_of(TOO_LONG, tool="Bash", exit_code=1) == "command_failed", "no model was asked"
+    assert kind_of("prompt is too long: 213462 tokens > 200000 maximum") == "context_overflow"
