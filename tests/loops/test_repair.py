@@ -631,3 +631,32 @@ def test_a_default_that_a_call_does_not_give_is_what_a_patch_says(sandbox: Sandb
     folder = written(tmp_path / "p", {"joined.py": source, "test_joined.py": tests})
     found = searched(sandbox, folder, candidates=0, given={"joined.py": source.replace("'x'", "''").encode()})
     assert found.grounds.inputs > found.grounds.kept
+
+
+@pytest.mark.parametrize(
+    ("change", "idle"),
+    [
+        (
+            ("FAST and fast:", "FAST or fast:"),
+            "`fast` decides nothing any more; nothing runs line 7 of total.py any more",
+        ),
+        (("total = 0", "total = 0.0"), ""),
+    ],
+)
+def test_what_a_patch_leaves_without_effect_is_never_sure(
+    sandbox: Sandbox, tmp_path: Path, change: tuple[str, str], idle: str
+) -> None:
+    """Tests that give other ways the same answer see no difference where one of them is put out of use."""
+    source = (
+        "FAST = True\n\n\ndef total(items, fast=True):\n    if FAST and fast:\n        return float(sum(items))\n"
+        "    total = 0\n    for each in items:\n        total += each\n    return total\n"
+    )
+    tests = "from total import total\n\n\ndef test_slowly():\n    assert repr(total([1, 2], fast=False)) == '3.0'\n"
+    tests += "".join(
+        f"\n\ndef test_{at}():\n    assert total([{at}.5] * {at % 4 + 1}, {at % 2 == 0}) == {at + 0.5} * {at % 4 + 1}\n"
+        for at in range(8)
+    )
+    folder = written(tmp_path / "p", {"total.py": source, "test_total.py": tests})
+    found = searched(sandbox, folder, candidates=0, given={"total.py": source.replace(*change).encode()})
+    assert found.grounds.idle == idle
+    assert idle in doubts(found, found.patches[0])

@@ -29,6 +29,7 @@ from ratchet.healing.solvers.repairing.differing import (
     value_of,
 )
 from ratchet.healing.solvers.repairing.grounds import PatchGrounds
+from ratchet.healing.solvers.repairing.idling import unread
 from ratchet.healing.solvers.repairing.pinning import (
     by_heart,
     counted,
@@ -363,6 +364,28 @@ def test_where_no_input_changes_but_those_of_tests_nothing_general_was_mended() 
     assert counted_in(["i:2", "i:3", "i:4", *before[3:]]) == 3
     assert counted_in(["i:2", "i:3", "i:4", "i:5", *before[4:]]) == 0
     assert counted_in(["i:2", *before[1:]]) == 0, "one value alone may be out of the ordinary"
+
+
+@pytest.mark.parametrize(
+    ("after", "gone"),
+    [("a + 1", ["`f` reads `b` no more"]), ("b(a)", []), ("(lambda: b)()", ["`f` reads `a` no more"])],
+)
+def test_a_parameter_that_a_patch_makes_nobody_read_is_told(after: str, gone: list[str]) -> None:
+    source = "def f(a, b, c):\n    return {}\n"
+    files = [{"f.py": source.format(each).encode()} for each in ("a + b", after)]
+    assert [*unread(*files)] == gone
+
+
+def test_what_says_the_same_in_fewer_words_comes_first() -> None:
+    forms = {"wordy": "n - 1 + 1", "plain": "n", "other": "m"}
+    patches = [replace(edit(name, "n - 1", text), files={"a.py": text.encode()}) for name, text in forms.items()]
+    patches[0] = replace(patches[0], plain=0.5)
+    told = {"wordy": ["i:1"] * 20, "plain": ["i:1"] * 20, "other": ["i:1"] * 20}
+    best = chosen(patches, lambda each: told[each.marks[0]["function"]] if each else ["i:0"] * 20, (), near(10, 10))
+    assert [each.marks[0]["function"] for each in best.patches] == ["plain", "wordy", "other"]
+    told["plain"] = ["i:1"] * 19 + ["i:2"]
+    best = chosen(patches, lambda each: told[each.marks[0]["function"]] if each else ["i:0"] * 20, (), near(10, 10))
+    assert best.patches[0].marks[0]["function"] == "wordy", "it does not say the same"
 
 
 def test_forms_that_answer_alike_say_nothing() -> None:

@@ -142,6 +142,13 @@ def test_a_fault_of_its_class_is_one_edit_away(wrong: str, right: str) -> None:
     assert ast.dump(ast.parse(right)) in {_dump(text) for text in texts_of(wrong)}
 
 
+def test_an_expression_is_not_put_into_itself() -> None:
+    _, found = edits_of(b"def f(a):\n    b = sum(a) - 1\n    return sum(a) / (len(a) - 1) + b\n")
+    reused = {(each.before, each.text) for each in found if each.family == "reuse" and each.lines == (3, 3)}
+    assert ("len(a) - 1", "(sum(a) - 1)") in reused
+    assert ("len(a) - 1", "(sum(a) / (len(a) - 1))") not in reused
+
+
 @pytest.mark.parametrize("said", ["raise E(f'no {a.b}')", "m = f'no {a.b}'\n    raise E(m)"])
 def test_what_an_exception_says_is_left_as_it_is(said: str) -> None:
     found = edits_of(f"def f(a):\n    {said}\n".encode())[1]

@@ -252,7 +252,7 @@ def _slice_bounds(p: Program, node: ast.Slice) -> Iterator[Piece]:
 
 
 def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
-    """Another expression that the same function holds already, in place of this one."""
+    """Another expression that the same function holds already, in place of this one, which is no part of it."""
     if not isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Name | ast.Constant):
         return
     if isinstance(p.parents.get(node), ast.Expr | ast.Attribute | ast.JoinedStr | ast.FormattedValue):
@@ -262,9 +262,9 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
         return
     stored = isinstance(getattr(node, "ctx", None), ast.Store)
     text, scope = p.seg(node), p.function(node)
-    seen = {text}
+    seen, around = {text}, {*p.around(node)}
     for other in p.nodes:
-        if not isinstance(other, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Name):
+        if not isinstance(other, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp | ast.Name) or other in around:
             continue
         if p.function(other) is not scope or (
             stored and not isinstance(other, ast.Subscript | ast.Attribute | ast.Name)

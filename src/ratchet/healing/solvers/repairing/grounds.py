@@ -84,6 +84,8 @@ class PatchGrounds:
     """Calls by failing tests that it answers by what these themselves say, and hardly more than these."""
     strange: int = 0
     """Inputs that had an answer, and have one of a type that their function never returned before."""
+    idle: str = ""
+    """What it leaves without effect, in words."""
     asked: int = 0
     """Inputs on which all donors agree."""
     contradicted: int = 0
@@ -91,7 +93,10 @@ class PatchGrounds:
 
     def doubts(self, families: Sequence[str], functions: int = 1) -> Iterator[str]:
         """Reasons to look twice at a patch of these families of edits in so many functions, each with what to do; none:
-        it is sure. They are the heaviest ones without which the doubt would be small enough."""
+        it is sure. They are the heaviest ones without which the doubt would be small enough; what it leaves without
+        effect is one whatever else is said: tests cannot see that something was put out of use."""
+        if self.idle:
+            yield f"with it {self.idle} (look what that was for, and say so in a test)"
         if self.asked >= FEW_INPUTS:
             if self.contradicted > _CONTRADICTED * self.asked:
                 differs = f"{self.contradicted} of {self.asked} inputs"

@@ -21,6 +21,7 @@ from .choosing import PatchChoice, agreed, chosen, told, weight
 from .differing import CPU_S, Input, aliens, answers, asked, marked, noise, running, spelling, telling, told_of, type_of
 from .drivers import driver_for
 from .grounds import PatchGrounds
+from .idling import idle_parts, stranded, together, unread
 from .localising import calls_in
 from .pinning import by_heart, counted, literals_brought, other_constants, other_forms, shortened
 from .program import content_of
@@ -35,6 +36,7 @@ from .wanted import Patch, Wanted
 _FILES = 5_000
 _PATCHES = 12  # compared with one another
 _FORMS_CPU_S = 5.0  # for other forms of a patch's lines
+_LINES_LOOKED_AT = 4  # for an input that runs them
 _FELT = 8  # of these, which tell what tests that pass feel of a line that all run at import
 _ENDING_S = 2.0  # after the time is up, in which the comparison of patches may still begin something
 _COMPARING_CPU_S = 10.0  # in all; patches that come to no end could take minutes
@@ -128,7 +130,17 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     )
     grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
     if choice.patches:
-        grounds = _pinned(server, search, choice, grounds, lambda files: told_of(ask(files), noisy), wanted.seed)
+
+        def said(files: Mapping[str, bytes]) -> list[str]:
+            return told_of(ask(files), noisy)
+
+        def reaches(files: Mapping[str, bytes], places: Sequence[tuple[str, int]]) -> bool:
+            meant = [each for at, each in enumerate(inputs) if choice.look.is_meant(at)]
+            said = server.call(files, running(meant, known, places), seconds=2 * CPU_S) if meant else None
+            return isinstance(said, list) and any(said)
+
+        grounds = _pinned(server, search, choice, grounds, said, wanted.seed)
+        grounds = replace(grounds, idle="; ".join(_idle(server, search, choice, said, reaches)))
     _tell(tell, server, search, problem, choice.patches, grounds)
 
 
@@ -240,6 +252,41 @@ def _pinned(
         felt = {test for files in some for test in server.beside(files, healthy).failing & healthy}
         grounds = replace(grounds, passing=len(felt), repeated=_repeated(search.first.failing | felt), cases=0)
     return replace(grounds, forms=forms, alive=alive, open=undecided, spare=spare)
+
+
+def _idle(
+    server: ForkServer,
+    search: RepairSearch,
+    choice: PatchChoice,
+    said: Callable[[Mapping[str, bytes]], list[str]],
+    reaches: Callable[[Mapping[str, bytes], Sequence[tuple[str, int]]], bool],
+) -> Iterator[str]:
+    """Say what the chosen patch leaves without effect."""
+    best, places = choice.patches[0], search.places_of(choice.patches[0])
+    before = {path: content_of(os.path.join(server.root, path)) for path in best.files}
+    yield from unread(before, best.files)
+
+    def decides(files: Mapping[str, bytes]) -> bool:
+        answered = said(files)
+        alike = any(answered) and not choice.look.differ(answered, choice.answers)
+        return not alike or search.passes_in_form(files, places) is not True
+
+    def decided(files: Mapping[str, bytes]) -> bool:
+        return choice.look.differ(said(files), choice.look.before)
+
+    yield from idle_parts(before, best.files, decides, decided)
+    ran, touched = search.localiser.ran, search.localiser.running(places)
+    others = together(lines for test, lines in ran.items() if test not in touched)
+    runs = together(lines for test, lines in ran.items() if test in touched and test)
+    old = {path: lines - others.get(path, set()) for path, lines in runs.items()}
+    now = together(server.whole(best.files, trace=True).lines.values())
+    left = stranded(server.root, before, best.files, places, old, now)
+    if left:
+        beside = server.beside(best.files, touched & search.localiser.beside, trace=True)
+        left = stranded(server.root, before, best.files, places, old, together([now, *beside.lines.values()]))
+    gone = next((place for place in left[:_LINES_LOOKED_AT] if not reaches(best.files, [place])), None)
+    if gone is not None:
+        yield f"nothing runs line {gone[1]} of {os.path.relpath(gone[0], server.root)} any more"
 
 
 def _wanted(request: Mapping[str, Any]) -> Wanted:

@@ -142,18 +142,20 @@ class Localiser:
         traced = self._server.whole(files, trace=True)
         if self._beside is None:
             self._beside = self._looked_beside(report)
-        self._ran = ran = {**self._beside, **traced.lines}
+        ran = {**self._beside, **traced.lines}
         places = {name: {(file, at) for file, lines in held.items() for at in lines} for name, held in ran.items()}
         failed = [test for name, test in traced.tests.items() if name in report.failing and test.error != "TimeUp"]
         found = suspicion(places, report.failing, [test.frames for test in failed])
-        self._imported = {file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()}
+        imported = {file: frozenset(lines) for file, lines in traced.lines.get("", {}).items()}
+        if not files:  # what is asked later is asked of the program as it was
+            self._ran, self._imported = ran, imported
         read = {path: self._tree_of(path) for path in {file for file, _ in found}}
         trees = {path: tree for path, tree in read.items() if tree is not None}
         last: dict[Place, int] = {}
         for file, lines in (each for name in report.failing for each in traced.lines.get(name, {}).items()):
             for age, line in enumerate(reversed(lines)):
                 last[file, line] = min(age, last.get((file, line), age))
-        return Located(with_named(with_definitions(found, trees), trees, called), self._imported, traced.trace, last)
+        return Located(with_named(with_definitions(found, trees), trees, called), imported, traced.trace, last)
 
     def _looked_beside(self, report: RunReport) -> Mapping[str, Mapping[str, list[int]]]:
         """Lines of the tests that lie in the files of the check's, and pass."""

@@ -138,5 +138,5 @@ def _pieces(source: str, first: int, last: int) -> Iterator[Piece]:
         yield found.end(), found.end(), "?", 1.0
         yield found.start(), found.end(), rf"[^\n]{found[1]}", 0.3
     for found in re.finditer(r"\^|\$|\\b|\?", body):
-        if found.start() >= first:
-            yield found.start(), found.end(), "", 0.5
+        if found.start() >= first:  # `$` matches before a newline at the end, too
+            yield from ((*found.span(), text, 0.5) for text in ("", r"\Z")[: 1 + (found[0] == "$")])

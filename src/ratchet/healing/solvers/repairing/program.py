@@ -182,35 +182,32 @@ class Program:
 
     # -- structure -----------------------------------------------------------------------------------------------------
 
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes that hold a node, the innermost first."""
+        at = self.parents.get(node)
+        while at is not None:
+            yield at
+            at = self.parents.get(at)
+
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The innermost statement that holds a node (itself, if it is one)."""
-        at: ast.AST | None = node
-        while at is not None and not isinstance(at, ast.stmt):
-            at = self.parents.get(at)
-        return at
+        return (
+            node
+            if isinstance(node, ast.stmt)
+            else next((e for e in self.around(node) if isinstance(e, ast.stmt)), None)
+        )
 
     def function(self, node: ast.AST) -> ast.AST | None:
         """The innermost function whose body or signature holds a node."""
-        at = self.parents.get(node)
-        while at is not None and not isinstance(at, FUNCTIONS):
-            at = self.parents.get(at)
-        return at
+        return next((each for each in self.around(node) if isinstance(each, FUNCTIONS)), None)
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        at = self.parents.get(node)
-        while at is not None and not isinstance(at, ast.ClassDef):
-            at = self.parents.get(at)
-        return at
+        return next((each for each in self.around(node) if isinstance(each, ast.ClassDef)), None)
 
     def qualname(self, node: ast.AST) -> str:
         """Dotted name of the innermost function or class around a node; "" at the top of the file."""
-        parts: list[str] = []
-        at: ast.AST | None = node
-        while at is not None:
-            if isinstance(at, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                parts.append(at.name)
-            at = self.parents.get(at)
-        return ".".join(reversed(parts))
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        return ".".join([each.name for each in (node, *self.around(node)) if isinstance(each, kinds)][::-1])
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The statements among which it stands."""

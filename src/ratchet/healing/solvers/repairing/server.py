@@ -141,9 +141,11 @@ class ForkServer:
         found = report.trace.get("vain")
         return {str(test): frozenset(numbers) for test, numbers in found.items()} if isinstance(found, dict) else {}
 
-    def beside(self, files: Mapping[str, bytes], names: Collection[str]) -> RunReport:
-        """Tests that lie beside those of the check, by their names, as far as there is time for them."""
-        return self._run(files, only=frozenset(names), wider=True, each_s=2.0, cpu_s=_BESIDE_S, wall_s=3 * _BESIDE_S)
+    def beside(self, files: Mapping[str, bytes], names: Collection[str], *, trace: bool = False) -> RunReport:
+        """Tests that lie beside those of the check, by their names, as far as there is time for them; with `trace`,
+        what they run."""
+        tracer, only = Tracer(self.sources) if trace else None, frozenset(names)
+        return self._run(files, tracer=tracer, only=only, wider=True, each_s=2.0, cpu_s=_BESIDE_S, wall_s=3 * _BESIDE_S)
 
     def keep_loaded(self, processes: int = 1) -> bool:
         """Load the tests once, for the candidates that only change functions, and keep so many processes that hold
