@@ -205,6 +205,8 @@ def test_what_a_test_gives_beside_texts_are_fields(tmp_path: Path) -> None:
         "def test_a():\n    assert total(LINES, Line(count=3, kind='x')) == 6\n"
     )
     assert expected_of(["test_a.py::test_a"], str(tmp_path)).fields == ("price", "count")
+    (tmp_path / "test_a.py").write_text("def test_a():\n    assert box.lid.port == read(box.name)\n")
+    assert expected_of(["test_a.py::test_a"], str(tmp_path)).compared == {"port"}
 
 
 def test_a_person_reads_the_fault_and_not_the_name_of_its_family() -> None:
@@ -432,6 +434,8 @@ def test_a_test_that_a_busy_machine_keeps_waiting_is_not_taken_for_one_that_slee
         ("def f(a):\n    b = hasattr(a, 'x')\n", "def f(a):\n    b = getattr(a, 'x', None)\n"),
         ("def f(a):\n    g(a)\n    g(a)\n", "def f(a):\n    a = tuple(a)\n    g(a)\n    g(a)\n"),
         ("import re\nR = re.compile(r'^.*?\\n[=-]+[ ]*')\n", "import re\nR = re.compile(r'^.*?\\n(?:=+|-+)[ ]*')\n"),
+        ("import re\nR = re.compile(r'^a$')\n", "import re\nR = re.compile(r'^a\\Z')\n"),
+        ("def f(a):\n    return g(None, b=h(a))\n", "def f(a):\n    return g(h(a), b=h(a))\n"),
         ("import re\nR = re.compile(r'a(\\s|$)')\n", "import re\nR = re.compile(r'a(?=\\s|$)')\n"),
     ],
 )  # fmt: skip

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from ratchet.healing.solvers.repair import SearchResult, hints_of
+from ratchet.healing.solvers.repairing.branching import promise
 from ratchet.healing.solvers.repairing.localising import told_places
 from ratchet.healing.solvers.repairing.server import RunReport
 from ratchet.healing.solvers.repairing.server import Test as Ended
@@ -43,6 +46,21 @@ def test_what_a_failing_test_calls_by_name_comes_first_and_then_what_was_run_las
     last = {("/p/shop.py", 2): 1, ("/p/shop.py", 6): 2, ("/p/shop.py", 7): 0}
     assert [line for _, line in order_of(found, last)] == [7, 6, 2]
     assert [line for _, line in order_of(equal, {("/p/shop.py", 6): 0})] == [6, 2, 7]
+
+
+def test_a_property_whose_value_a_failing_test_compares_is_suspect_however_many_run_it() -> None:
+    source = "class A:\n    @property\n    def port(self):\n        return self.n\n\n    def set(self):\n        pass\n"
+    tree = ast.parse(source)
+    found = with_named({("/p/a.py", 4): 0.1, ("/p/a.py", 7): 1.0}, {"/p/a.py": tree}, {"set"}, {"port", "set"})
+    assert found["/p/a.py", 4] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("family", "much"), [("comparison", True), ("deletion", False), ("yielding", False)])
+def test_what_only_keeps_the_failing_line_from_being_run_is_not_built_on(family: str, much: bool) -> None:
+    before, further = (RunReport({"t": Ended(passed=False, line=line)}, whole=True) for line in (3, 4))
+    assert bool(promise(before, further, family)) is much
+    passes = RunReport({"t": Ended(passed=True)}, whole=True)
+    assert promise(before, passes, family) == 1.0, "a test that passes is a test that passes"
 
 
 def test_where_nothing_was_seen_to_run_what_the_output_names_is_suspect_first() -> None:

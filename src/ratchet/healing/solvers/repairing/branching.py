@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+from .grounds import DOUBTFUL
 from .ordering import Ranked
 from .program import Program, SourceEdit
 from .server import RunReport
@@ -15,6 +16,7 @@ _PATIENCE = 60.0  # candidates after which a branch is worth half
 _DEEPER = 0.4  # every further edit makes a right patch so much rarer
 _FURTHER = 0.1  # a test that fails later, beside one that passes
 _PARTIALS = 48
+_HIDING = DOUBTFUL | {"yielding"}
 
 
 @dataclass(slots=True, eq=False)
@@ -68,15 +70,17 @@ def gained(before: RunReport, after: RunReport) -> frozenset[str] | None:
     return None if before.passing & after.failing or (found and not after.whole) else found
 
 
-def promise(before: RunReport, after: RunReport) -> float:
+def promise(before: RunReport, after: RunReport, family: str = "") -> float:
     """Rate how much better it is, in [0, 1]: the share of the failing tests that pass now; less where they only fail
-    later."""
+    later. That says nothing of an edit of a `family` after which what went wrong may just not be run any more."""
     found = gained(before, after)
     if found is None:
         return 0.0
     failing = max(1, len(before.failing))
     if found:
         return len(found) / failing
+    if family in _HIDING:
+        return 0.0
     further = [name for name in before.failing if _further(before, after, name)]
     return _FURTHER * len(further) / failing
 

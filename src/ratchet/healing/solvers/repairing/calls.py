@@ -279,8 +279,9 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
         if new in seen or len(new) > 50 or "\n" in new:
             continue
         seen.add(new)
-        near = 0.5 if isinstance(node, ast.Constant) else 1.0
-        alike = 3.0 if stored else near if type(other) is type(node) else near * 0.6
+        absent = isinstance(node, ast.Constant) and node.value is None  # it stands for whatever else there could be
+        near = 0.5 if isinstance(node, ast.Constant) and not absent else 1.0
+        alike = 3.0 if stored else near if type(other) is type(node) or absent else near * 0.6
         loose = isinstance(other, ast.BinOp) and isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
         if not isinstance(node, ast.Constant) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", new):
             alike *= _WHOLE

@@ -35,6 +35,8 @@ class TestsExpect:
     """Pieces in which texts came out otherwise than they are expected, as (one, the other)."""
     called: frozenset[str] = frozenset()
     """Names of what the tests call, without what these belong to."""
+    compared: frozenset[str] = frozenset()
+    """Names of the fields of objects that the tests compare with something."""
 
 
 def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpect:
@@ -45,7 +47,7 @@ def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpec
     texts: dict[str, None] = {}
     spoken: dict[str, None] = {}
     trees: dict[str, ast.Module | None] = {}
-    called: set[str] = set()
+    called, compared = set[str](), set[str]()
     for function in _functions(failing, root, trees):
         for node in ast.walk(function):
             if isinstance(node, ast.Call):
@@ -54,6 +56,7 @@ def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpec
                 raised.setdefault((ast.unparse(node.args[0]), _message(node)))
             if isinstance(node, ast.Constant) and type(node.value) in (str, int, float):
                 spoken.setdefault(ast.unparse(node))
+            compared |= {each.attr for each in _compared(node) if isinstance(each, ast.Attribute)}
             for value in (*_compared(node), *_rows_end(node)):
                 if isinstance(value, ast.Constant) and isinstance(value.value, str) and len(value.value) <= _LONGEST:
                     texts.setdefault(value.value)
@@ -65,8 +68,10 @@ def expected_of(failing: Iterable[str], root: str, said: str = "") -> TestsExpec
         change for each in said.splitlines() for pair in _unequal(each) for change in _changed(*pair, texts)
     )
     known = tuple(dict.fromkeys(given))
-    named = frozenset(called - {""})
-    return TestsExpect(tuple(raised), tuple(values), tuple(texts), known, short, tuple(changes)[:_ROWS], named)
+    return TestsExpect(
+        tuple(raised), tuple(values), tuple(texts), known, short, tuple(changes)[:_ROWS],
+        frozenset(called - {""}), frozenset(compared),
+    )  # fmt: skip
 
 
 def _unequal(said: str) -> Iterator[tuple[str, str]]:

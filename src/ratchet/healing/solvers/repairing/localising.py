@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .expecting import TestsExpect
 from .program import Program
 from .server import ForkServer, RunReport
 from .spectrum import Place, order_of, suspicion, with_definitions, with_named
@@ -137,8 +138,8 @@ class Localiser:
         places = [{(path, line) for path in each for line in each[path]} - always for each in ran]
         return _APART if len(places) > 1 and all(places) and not set.intersection(*places) else ""
 
-    def located(self, files: Mapping[str, bytes], report: RunReport, called: Collection[str] = ()) -> Located:
-        """Trace the tests on files of which `report` told how they end; `called` names what failing ones call."""
+    def located(self, files: Mapping[str, bytes], report: RunReport, expected: TestsExpect) -> Located:
+        """Trace the tests on files of which `report` told how they end; `expected` is what failing ones expect."""
         traced = self._server.whole(files, trace=True)
         if self._beside is None:
             self._beside = self._looked_beside(report)
@@ -155,7 +156,8 @@ class Localiser:
         for file, lines in (each for name in report.failing for each in traced.lines.get(name, {}).items()):
             for age, line in enumerate(reversed(lines)):
                 last[file, line] = min(age, last.get((file, line), age))
-        return Located(with_named(with_definitions(found, trees), trees, called), imported, traced.trace, last)
+        found = with_named(with_definitions(found, trees), trees, expected.called, expected.compared)
+        return Located(found, imported, traced.trace, last)
 
     def _looked_beside(self, report: RunReport) -> Mapping[str, Mapping[str, list[int]]]:
         """Lines of the tests that lie in the files of the check's, and pass."""

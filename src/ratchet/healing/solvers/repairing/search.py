@@ -230,7 +230,7 @@ class RepairSearch:
     def _open(self, state: State) -> None:
         """See what its tests run, and put its edits into order."""
         state.opened = True
-        located = self.localiser.located(state.files, state.report, self._expected.called)
+        located = self.localiser.located(state.files, state.report, self._expected)
         suspect, lines = located.suspicion, located.lines
         if not suspect:
             # Nothing was seen to run (other processes do): then every line may be it.
@@ -441,7 +441,7 @@ class RepairSearch:
 
     def _keep_if_better(self, state: State, new: State) -> None:
         """Tell whether more can be built on it: it breaks no test that passed, and more pass or one gets further."""
-        better = promise(state.report, new.report)
+        better = promise(state.report, new.report, new.marks[-1]["family"])
         if not better:
             return
         new.promise = (state.promise if state.marks else 0.0) + better * new.likely

@@ -17,6 +17,7 @@ _DEFINED, _DEFINED_ELSEWHERE = 0.95, 0.6  # what is defined for all, beside the 
 # Beside another line of the same coefficient, one of a function that the failing test calls by name: the fault was
 # there in 7 of 16 bugs of real projects (w3lib, mistune, prettytable, sqlite-utils, wtforms, inflect).
 _NAMED = 1.2
+_COMPARED = 0.8  # of the most suspect line, at least: one of a property whose value a failing test compares
 
 
 def suspicion(
@@ -65,16 +66,23 @@ def with_definitions(suspicion: Mapping[Place, float], trees: Mapping[str, ast.M
 
 
 def with_named(
-    suspicion: Mapping[Place, float], trees: Mapping[str, ast.Module], names: Collection[str]
+    suspicion: Mapping[Place, float],
+    trees: Mapping[str, ast.Module],
+    names: Collection[str],
+    compared: Collection[str] = (),
 ) -> dict[Place, float]:
-    """The same, and the lines of functions that failing tests call by name the more suspect."""
+    """The same, and the lines of functions that failing tests call by name the more suspect, as are those of properties
+    whose values they compare: what was wrong came from there, however many tests that pass run it, too."""
     found = dict(suspicion)
+    top = min(max(suspicion.values(), default=0.0), 1.0)
     for path, tree in trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                least = _COMPARED * top if node.name in compared and node.decorator_list else 0.0
+                more = _NAMED if node.name in names else 1.0
                 for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1):
                     if (path, line) in found:
-                        found[path, line] = max(found[path, line], min(suspicion[path, line] * _NAMED, _CRASH))
+                        found[path, line] = max(found[path, line], min(suspicion[path, line] * more, _CRASH), least)
     return found
 
 
