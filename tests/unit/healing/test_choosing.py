@@ -229,6 +229,12 @@ def test_a_patch_that_changes_more_than_the_failing_tests_ask_for_is_doubtful() 
     assert not [*replace(wide, failing=6, passing=3).doubts(["comparison"])], "two in three tests ask for a change"
 
 
+def test_what_a_patch_leaves_without_effect_is_a_doubt_by_itself_unless_donors_do_so_too() -> None:
+    idle = replace(WELL, idle="`fast` decides nothing any more")
+    assert [*idle.doubts(["comparison"])] == [f"with it {idle.idle} (look what that was for, and say so in a test)"]
+    assert not [*replace(idle, asked=40).doubts(["comparison"])]
+
+
 def test_each_edit_of_a_patch_needs_tests_of_its_own() -> None:
     grounds = replace(WELL, failing=1, passing=2)
     assert [*grounds.doubts(["operator"])] == []

@@ -95,13 +95,13 @@ class PatchGrounds:
         """Reasons to look twice at a patch of these families of edits in so many functions, each with what to do; none:
         it is sure. They are the heaviest ones without which the doubt would be small enough; what it leaves without
         effect is one whatever else is said: tests cannot see that something was put out of use."""
-        if self.idle:
-            yield f"with it {self.idle} (look what that was for, and say so in a test)"
         if self.asked >= FEW_INPUTS:
             if self.contradicted > _CONTRADICTED * self.asked:
                 differs = f"{self.contradicted} of {self.asked} inputs"
                 yield f"the donors agree on another answer for {differs} (look at both)"
             return
+        if self.idle:
+            yield f"with it {self.idle} (look what that was for, and say so in a test)"
         parts = sorted(self.parts(families, functions).items(), key=lambda part: -part[1])
         doubt = sum(much for _, much in parts)
         for name, much in parts:
