@@ -279,15 +279,35 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
         if new in seen or len(new) > 50 or "\n" in new:
             continue
         seen.add(new)
-        absent = isinstance(node, ast.Constant) and node.value is None  # it stands for whatever else there could be
-        near = 0.5 if isinstance(node, ast.Constant) and not absent else 1.0
-        alike = 3.0 if stored else near if type(other) is type(node) or absent else near * 0.6
         loose = isinstance(other, ast.BinOp) and isinstance(parent, ast.BinOp | ast.UnaryOp | ast.Attribute)
-        if not isinstance(node, ast.Constant) and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", new):
-            alike *= _WHOLE
-        if abs(other.lineno - node.lineno) > _NEAR_LINES:
-            alike *= 0.5
-        yield *p.span(node), f"({new})" if loose else new, alike
+        fits = _fitting(p, node, other) * (1.0 if stored else _same_kind(node, other))
+        yield *p.span(node), f"({new})" if loose else new, 3.0 * fits if stored else fits
+
+
+def _same_kind(node: ast.AST, other: ast.AST) -> float:
+    """How alike two expressions are. None stands for whatever else there could be."""
+    if isinstance(node, ast.Constant):
+        return 1.0 if node.value is None else 0.3
+    return 1.0 if type(other) is type(node) else 0.6
+
+
+def _fitting(p: Program, node: ast.AST, other: ast.AST) -> float:
+    """How likely one expression is meant where another is, by where it stands and what it holds."""
+    assert isinstance(node, ast.expr)
+    assert isinstance(other, ast.expr)
+    near = 1.0 if abs(other.lineno - node.lineno) <= _NEAR_LINES else 0.5
+    if isinstance(node, ast.Constant):
+        beside = node.value is None and _call_of(p, other) is _call_of(p, node) is not None
+    else:
+        beside = bool(re.search(rf"(?<!\w){re.escape(p.seg(node))}(?!\w)", p.seg(other)))
+    return near * _WHOLE if beside else near
+
+
+def _call_of(p: Program, argument: ast.AST) -> ast.AST | None:
+    """The call that gets an argument."""
+    above = p.parents.get(argument)
+    call = p.parents.get(above) if isinstance(above, ast.keyword) else above
+    return call if isinstance(call, ast.Call) else None
 
 
 def default(p: Program, node: ast.AST) -> Iterator[Piece]:
