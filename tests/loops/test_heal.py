@@ -337,7 +337,7 @@ def test_what_fails_for_different_reasons_is_tried_one_by_one_and_the_part_that_
     ]  # fmt: skip
     assert [each.status for each in ended.attempts] == ["failed", "gave_up"]
     assert [each.status for each in ended.attempts] == ["failed", "gave_up"]
-    assert ended.attempts[1].reason == "nothing was tried: attempt 1 found no change for any test that fails still"
+    assert ended.attempts[1].reason == "nothing more was tried: attempt 1 found no change for the tests that still fail"
     take = f"ratchet episodes diff {ended.id} --attempt 1 | git -C {bench.project} apply -p1"
     part = "attempt 1 mends 1 of 3 failing tests (sure): test_calc.py::test_3"
     assert ended.reason.endswith(f"{part}; to take that part: {take}")

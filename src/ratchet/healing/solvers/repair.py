@@ -53,7 +53,6 @@ _RIVALS = 3  # shown beside a doubtful answer
 _ALIKE = 3  # patches that change nothing for the judge, after which none will: as `Budget.breaker`
 _TRACED_S = 60.0  # for a run that only looks
 _TOLD_KB = 32_768  # of patches, which are told as whole files
-_IDLE_CHARS = 300
 _TOLD_CHARS, _WORDS = 60, re.compile(r"\w+|\W")  # of what an edit takes out or brings
 _REMEMBERED = 200  # successes that count for the order
 _EXACT = 8  # edits that are made again before any other
@@ -372,11 +371,9 @@ def _problem(said: str, stderr: bytes) -> str:
 
 def _grounds(said: Json) -> PatchGrounds:
     held = said if isinstance(said, dict) else {}
-    figures = {
-        each.name: held[each.name] for each in fields(PatchGrounds) if isinstance(held.get(each.name), int | float)
-    }
-    figures["idle"] = str(held.get("idle") or "")[:_IDLE_CHARS]
-    return PatchGrounds(**figures)  # type: ignore[arg-type]  # (as the search counts them)
+    numbers = {each.name: held.get(each.name) for each in fields(PatchGrounds) if each.type != "str"}
+    figures = {name: held for name, held in numbers.items() if isinstance(held, int | float)}
+    return PatchGrounds(**figures, idle=str(held.get("idle") or "")[:300])  # type: ignore[arg-type]  # (numbers)
 
 
 def doubts(found: SearchResult, patch: Mapping[str, Json]) -> str:

@@ -39,7 +39,9 @@ def solved(job: SolveJob, solve: Solve) -> Solved:
     vain = {n: names for each in job.tried if isinstance(names := each.memo.get(_ALONE), list) for n in (each.n,)}
     left = [each for each in failing if not any(each in names for names in vain.values())]
     if (shut or vain) and not left:
-        said = f"nothing was tried: attempt {max(vain)} found no change for any test that fails still" if vain else ""
+        said = (
+            f"nothing more was tried: attempt {max(vain)} found no change for the tests that still fail" if vain else ""
+        )
         return Solved(status="gave_up", reason="; ".join(filter(None, (said, told))))
     read = reading(untouched(job.workspace.view()))
     if not vain and (len(failing) + bool(shut) < 2 or not one_test(job.task, read, failing[0])):

@@ -285,14 +285,14 @@ def reuse(p: Program, node: ast.AST) -> Iterator[Piece]:
 
 
 def _same_kind(node: ast.AST, other: ast.AST) -> float:
-    """How alike two expressions are. None stands for whatever else there could be."""
+    """Tell how alike two expressions are. None stands for whatever else there could be."""
     if isinstance(node, ast.Constant):
         return 1.0 if node.value is None else 0.3
     return 1.0 if type(other) is type(node) else 0.6
 
 
 def _fitting(p: Program, node: ast.AST, other: ast.AST) -> float:
-    """How likely one expression is meant where another is, by where it stands and what it holds."""
+    """Tell how likely one expression is meant where another is, by where it stands and what it holds."""
     assert isinstance(node, ast.expr)
     assert isinstance(other, ast.expr)
     near = 1.0 if abs(other.lineno - node.lineno) <= _NEAR_LINES else 0.5

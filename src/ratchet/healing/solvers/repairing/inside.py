@@ -117,12 +117,14 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
 
     before = ask({})
     noisy = noise(before, ask({}))
-    donors = [
-        told_of(ask(files), noisy) for text in wanted.donors.values() if (files := in_place(search.programs, text))
-    ]
+
+    def said(files: Mapping[str, bytes]) -> list[str]:
+        return told_of(ask(files), noisy)
+
+    donors = [said(files) for text in wanted.donors.values() if (files := in_place(search.programs, text))]
     choice = chosen(
         patches,
-        lambda patch: told_of(ask(patch.files) if patch else before, noisy),
+        lambda patch: said(patch.files) if patch else told_of(before, noisy),
         agreed(donors),
         inputs,
         search.raised,
@@ -130,17 +132,8 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
     )
     grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
     if choice.patches:
-
-        def said(files: Mapping[str, bytes]) -> list[str]:
-            return told_of(ask(files), noisy)
-
-        def reaches(files: Mapping[str, bytes], places: Sequence[tuple[str, int]]) -> bool:
-            meant = [each for at, each in enumerate(inputs) if choice.look.is_meant(at)]
-            said = server.call(files, running(meant, known, places), seconds=2 * CPU_S) if meant else None
-            return isinstance(said, list) and any(said)
-
         grounds = _pinned(server, search, choice, grounds, said, wanted.seed)
-        grounds = replace(grounds, idle="; ".join(_idle(server, search, choice, said, reaches)))
+        grounds = replace(grounds, idle="; ".join(_idle(server, search, choice, said, known)))
     _tell(tell, server, search, problem, choice.patches, grounds)
 
 
@@ -259,7 +252,7 @@ def _idle(
     search: RepairSearch,
     choice: PatchChoice,
     said: Callable[[Mapping[str, bytes]], list[str]],
-    reaches: Callable[[Mapping[str, bytes], Sequence[tuple[str, int]]], bool],
+    known: Vocabulary,
 ) -> Iterator[str]:
     """Say what the chosen patch leaves without effect."""
     best, places = choice.patches[0], search.places_of(choice.patches[0])
@@ -274,6 +267,11 @@ def _idle(
     def decided(files: Mapping[str, bytes]) -> bool:
         return choice.look.differ(said(files), choice.look.before)
 
+    def is_reached(place: tuple[str, int]) -> bool:
+        meant = [each for at, each in enumerate(choice.look.inputs) if choice.look.is_meant(at)]
+        hit = server.call(best.files, running(meant, known, [place]), seconds=2 * CPU_S) if meant else None
+        return isinstance(hit, list) and any(hit)
+
     yield from idle_parts(before, best.files, decides, decided)
     ran, touched = search.localiser.ran, search.localiser.running(places)
     others = together(lines for test, lines in ran.items() if test not in touched)
@@ -284,7 +282,7 @@ def _idle(
     if left:
         beside = server.beside(best.files, touched & search.localiser.beside, trace=True)
         left = stranded(server.root, before, best.files, places, old, together([now, *beside.lines.values()]))
-    gone = next((place for place in left[:_LINES_LOOKED_AT] if not reaches(best.files, [place])), None)
+    gone = next((place for place in left[:_LINES_LOOKED_AT] if not is_reached(place)), None)
     if gone is not None:
         yield f"nothing runs line {gone[1]} of {os.path.relpath(gone[0], server.root)} any more"
 
