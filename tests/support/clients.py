@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ratchet.hookpath import TIME_LIMIT_S
 from support.provider import Call, Provider
 
 ROOT = Path(__file__).parents[2]
@@ -187,11 +188,14 @@ def where(provider: Provider, text: str) -> list[int]:
 def silence_the_start(machine: Machine) -> None:
     """Have the start of a session told to nobody: what is asked is whether the failure brings the lesson.
 
-    Its hooks get ten times their time, too: on a busy machine a client gives up on one, and that is not what is asked.
+    Its hooks get ten times their time, too: on a busy machine a client gives up on one, or the hook itself, and that is
+    not what is asked.
     """
+    patient = f"import ratchet.hookpath as hook;hook.TIME_LIMIT_S={10 * TIME_LIMIT_S};hook.run()"
     for path in machine.user.rglob("*"):
         if path.name in _SETTINGS and machine.home not in path.parents:
             silent = re.sub(r"\b(?:[sS]ession|[sS]ubagent)Start( --|(?= 2>))", r"Nothing\1", path.read_text())
+            silent = silent.replace("from ratchet.hookpath import run;run()", patient)
             path.write_text(re.sub(r'("timeout\w*": \d+)', r"\g<1>0", silent))
 
 

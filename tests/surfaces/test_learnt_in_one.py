@@ -22,7 +22,7 @@ if [ "$2" = --stat ]; then echo "{FAILURE}" >&2; exit 1; fi
 echo a.txt
 """
 ADVICE = "use `--name-only` instead of `--stat`"
-DATABASE = "ratchet.db"
+DATABASE, SETTINGS = "ratchet.db", "ratchet.toml"
 SESSIONS = 3
 """In which the fix has to work before anybody is told of it: nothing else vouches for the flag."""
 
@@ -50,7 +50,7 @@ def taught_by(one: str, folder: Path) -> Machine:
     script.write_text(SCRIPT)
     script.chmod(0o755)
     machine.home.mkdir(exist_ok=True)
-    (machine.home / "ratchet.toml").write_text("withheld_share = 0\n")
+    (machine.home / SETTINGS).write_text("withheld_share = 0\n")
     machine.ratchet("install", one, "--hooks-only")
     for _ in range(SESSIONS):
         steps: list[Step] = [
@@ -76,8 +76,8 @@ def missing_from(other: str, learnt: Machine, folder: Path) -> str:
     after the failure, or had it in one before; "" where all is right."""
     machine = AGENTS[other](folder / other)
     machine.project = learnt.project
-    own = shutil.ignore_patterns("hook", "journal", f"{DATABASE}*")
-    shutil.copytree(learnt.home, machine.home, ignore=own, dirs_exist_ok=True)
+    machine.home.mkdir(exist_ok=True)
+    shutil.copy(learnt.home / SETTINGS, machine.home)
     with closing(connect(learnt.home / DATABASE)) as store, closing(connect(machine.home / DATABASE)) as copy:
         store.backup(copy)  # whole, though a session that has just ended may still be settled
     machine.ratchet("learn", str(folder / other))  # tells the hooks of this home what there is to tell

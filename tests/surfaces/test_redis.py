@@ -397,8 +397,9 @@ LOSSES: dict[str, Any] = {
 @pytest.mark.parametrize("count", [12, 60])  # fewer and more than a search looks at
 @pytest.mark.parametrize("lost", sorted(LOSSES))
 def test_where_redis_lost_anything_the_store_answers(home: Path, server: SearchRedis, lost: str, count: int) -> None:
+    with Runtime.open(home=home) as alone:
+        teach(alone, count)
     with opened(home, server) as runtime:
-        teach(runtime, count)
         assert settled(runtime)
         rows = runtime.redis.find("lessons").rows
         expected = matches(runtime.redis.store, rows)
@@ -442,10 +443,10 @@ def test_a_value_that_cannot_be_read_costs_no_answer_whichever_it_is(
     home: Path, server: SearchRedis, poison: str
 ) -> None:
     with opened(home, server) as runtime:
-        teach(runtime, 6)
+        teach(runtime, 3)
         runtime.record("bot", session="s1", ok=False, error=error(1))
         assert settled(runtime)
-        expected = [answers(runtime, number) for number in range(6)]
+        expected = [answers(runtime, number) for number in range(3)]
         place = runtime.redis.tiers._place
         kinds = {key.rpartition(b":row:")[0] or key: key for key in keys(runtime, f"{place}:*")}
         assert len(kinds) >= 10
@@ -454,7 +455,7 @@ def test_a_value_that_cannot_be_read_costs_no_answer_whichever_it_is(
             runtime.redis.tiers.server.wake()
             runtime.redis.tiers.written("lessons")
             runtime.drain()
-            assert [answers(runtime, number) for number in range(6)] == expected, key
+            assert [answers(runtime, number) for number in range(3)] == expected, key
             runtime.redis.rebuild(unwatched)
             assert settled(runtime), "it is made anew"
 
@@ -465,7 +466,7 @@ def test_a_server_that_lies_costs_a_bounded_wait_once(home: Path, lie: str) -> N
         teach(alone, 3)
         expected = answers(alone, 2)
     with LyingRedis(lie) as liar:
-        for words in (("recall", error(2)), ("recall", error(2)), ("doctor",)):
+        for words in (("recall", error(2)), ("doctor",)):
             done = run(home, liar.url, *words)
             assert "Traceback" not in done.stderr, done.stderr
             assert words == ("doctor",) or expected[0] in done.stdout
