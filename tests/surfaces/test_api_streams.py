@@ -18,13 +18,14 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from ratchet.errors import StoreError
+from ratchet.errors import StoreError, UsageError
 from ratchet.ports import Store
 from ratchet.records import Row
 from ratchet.runtime import Runtime
 from ratchet.serving.api import access, drainer
 from ratchet.serving.api.app import create
 from ratchet.serving.api.feed import Feed
+from ratchet.serving.api.server import bound
 from ratchet.serving.api.serving import Served, Serving
 from ratchet.store.timeline import Timeline as StoredTimeline
 from ratchet.store.timeline import note
@@ -160,18 +161,16 @@ def test_a_server_says_where_it_is_where_its_tokens_are_and_how_to_stop_it(home:
         assert httpx.get(f"{server.url}/health", headers={"Authorization": "Bearer t0ken-by-hand"}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_a_server_for_others_does_not_start_without_a_token(home: Path, host: str) -> None:
-    done = refused(home, "--host", host)
+def test_a_server_for_others_does_not_start_without_a_token(home: Path) -> None:
+    done = refused(home, "--host", "::")
     assert done.returncode == 5
     assert "ratchet token add" in done.stderr
 
 
 @pytest.mark.parametrize("host", ["999.1.1.1", "192.0.2.7", "a" * 70 + ".example"])
-def test_a_host_that_is_not_this_machine_s_is_said(home: Path, host: str) -> None:
-    done = refused(home, "--host", host, "--token", "t")
-    assert done.returncode == 2
-    assert "--host" in done.stderr
+def test_a_host_that_is_not_this_machine_s_is_said(host: str) -> None:
+    with pytest.raises(UsageError, match="--host"):
+        bound(host, 0)
 
 
 @pytest.mark.parametrize("token", ["", "  ", "schlüssel"])

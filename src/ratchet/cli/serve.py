@@ -90,7 +90,6 @@ def _given(token: str | None) -> str:
 def run(runtime: Runtime, serving: Serving, port: int, *, form: str = "text", log_level: str = "warning") -> None:
     """Serve until Ctrl-C or SIGTERM. Raises Refused where others than this machine would get in without a token."""
     from ratchet.serving.api import logs, server
-    from ratchet.serving.api.app import create
     from ratchet.serving.api.origins import is_loopback
 
     logs.configure("json" if form == "json" else "text", log_level)
@@ -107,6 +106,8 @@ def run(runtime: Runtime, serving: Serving, port: int, *, form: str = "text", lo
         )
     listener = server.bound(serving.host, port)
     address = server.address_of(listener, serving.host)
+    from ratchet.serving.api.app import create  # all routes: as long as all the rest, and not for who is refused
+
     app = create(runtime, serving)
     if not server.run(app, listener, lambda: _tell(address, runtime, serving, known)):
         click.get_current_context().exit(6)

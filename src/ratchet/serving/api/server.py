@@ -36,8 +36,12 @@ def bound(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except BaseException:
+            listener.close()
+            raise
     except (OSError, UnicodeError) as error:
         elsewhere = not isinstance(error, OSError) or error.errno == errno.EADDRNOTAVAIL
         wrong = "host" if elsewhere or isinstance(error, socket.gaierror) else "port"
