@@ -21,7 +21,7 @@ BESIDE       := $(PARTS) $(if $(CHECKED),tests/architecture)
 # Or each of a hundred processes would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test $(PARTS) others peers test-postgres check lessons units static statistics bench soak docs site wheel changelog pictures clean
+.PHONY: demo test $(PARTS) others peers test-postgres check lessons units types static statistics bench soak docs site wheel changelog pictures clean
 
 demo: $(READY)
 	@$(BIN)/ratchet demo
@@ -50,11 +50,11 @@ test-postgres: $(READY)
 UNITS := lessons/test_credit failures/test_ingest failures/test_patterns lessons/test_recall lessons/test_portable \
   healing/test_purse failures/test_loops improving/test_settings lessons/test_lessons store/test_keeping test_client
 ON_POSTGRES := $(UNITS:%=tests/unit/%.py) tests/loops/test_guard.py tests/loops/test_improve.py \
-  tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py tests/surfaces/test_command_line.py
+  tests/loops/test_live.py tests/loops/test_global.py tests/loops/test_heal.py
 
 # Two at a time, since a machine has two cores at least, the longest first, the next as soon as one has ended.
 check: $(READY)
-	@$(MAKE) --no-print-directory --jobs 2 lessons static units statistics
+	@$(MAKE) --no-print-directory --jobs 2 units lessons types static statistics
 
 LESSONS := tests/unit/lessons tests/unit/failures
 STATISTICS := tests/unit/gate tests/unit/evolving
@@ -69,10 +69,12 @@ units: $(READY)
 statistics: $(READY)
 	$(QUICKLY) $(STATISTICS)
 
+types: $(READY)
+	$(BIN)/mypy
+
 static: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python -m pytest -q tests/architecture

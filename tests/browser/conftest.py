@@ -19,6 +19,8 @@ from ratchet.runtime import Runtime
 from support.healing import RIGHT, WRONG, Bench, needs_sandbox
 
 PUSH = "fatal: The current branch topic has no upstream branch."
+PATIENCE_S = 120.0
+"""How long a page may take on a machine that does much else."""
 LIMIT = "429 Too Many Requests: rate limit reached, try again in 2s"
 
 
@@ -117,6 +119,7 @@ def site(furnished: Bench) -> Iterator[Site]:
 def page(chromium: Any, site: Site) -> Iterator[Any]:
     """A page of a desktop's width; a message in its console, or a request that fails, fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE_S * 1_000)
     opened = context.new_page()
     faults: list[str] = []
     opened.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from browser.conftest import LIMIT, PUSH, Site
+from browser.conftest import LIMIT, PATIENCE_S, PUSH, Site
 from ratchet.errors import StoreError
 from support.healing import Bench
 
@@ -58,8 +58,8 @@ def details(site: Site) -> dict[str, str]:
     }
 
 
-def eventually(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
-    until = time.monotonic() + within_s
+def eventually(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         if holds():
             return True
@@ -102,6 +102,7 @@ def test_every_page_opens_without_a_fault_or_a_serious_one_of_accessibility(
 
 def test_no_table_is_cut_off_on_a_small_laptop(chromium: Any, site: Site) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(PATIENCE_S * 1_000)
     for path in ("/ui/sessions", "/ui/patterns", "/ui/lessons"):
         page.goto(site.address + path)
         page.evaluate(
@@ -114,6 +115,7 @@ def test_no_table_is_cut_off_on_a_small_laptop(chromium: Any, site: Site) -> Non
 
 def test_the_latest_sessions_have_room_for_their_titles(chromium: Any, site: Site) -> None:
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE_S * 1_000)
     page.goto(site.address + "/?range=all")
     for width in (1024, 1200, 1300, 1440):
         page.set_viewport_size({"width": width, "height": 800})
@@ -128,6 +130,7 @@ def test_the_latest_sessions_have_room_for_their_titles(chromium: Any, site: Sit
 
 def test_every_page_fits_a_phone(chromium: Any, site: Site, pictured: Callable[[Any, str], None]) -> None:
     context = chromium.new_context(viewport=PHONE, is_mobile=True, has_touch=True)
+    context.set_default_timeout(PATIENCE_S * 1_000)
     page = context.new_page()
     for path in (*PAGES, "/ui/live", *details(site).values()):
         page.goto(site.address + path)
@@ -278,6 +281,7 @@ def test_a_browser_logs_in_and_is_then_let_in_everywhere(chromium: Any, furnishe
     secret = "a-token-of-this-run"
     with Site(furnished.runtime, token=secret, workers=0) as site:
         context = chromium.new_context()
+        context.set_default_timeout(PATIENCE_S * 1_000)
         page = context.new_page()
         assert page.goto(site.address + "/ui/patterns").status == 401
         page.get_by_label("Token").fill("wrong")

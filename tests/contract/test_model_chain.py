@@ -30,7 +30,7 @@ class Colour:
 
 
 RED = Reply(text='{"name": "red"}')
-QUESTION = Question(shape=Colour, text="Which colour?", rules="Be brief.", timeout_s=20)
+QUESTION = Question(shape=Colour, text="Which colour?", rules="Be brief.", timeout_s=120)
 KEY = f"sk-ant-api03-{secrets.token_hex(40)}"
 Making = Callable[[ModelServer], ModelName]
 

@@ -346,7 +346,7 @@ HANGS = """def total(items):
 
 def test_a_program_that_never_ends_is_fixed(sandbox: Sandbox, tmp_path: Path) -> None:
     test = "from total import total\ndef test_total(): assert total([3, 4, 5]) == 12\n"
-    found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}))
+    found = searched(sandbox, written(tmp_path / "p", {"total.py": HANGS, "test_total.py": test}), choice=0)
     assert found.patches, found.problem
     assert b"i += 1" in files_of(found.patches[0])["total.py"]
 
@@ -363,7 +363,9 @@ SLOW = """def burn(n):
 
 def test_what_takes_longer_once_it_works_is_found_all_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
     test = "from burn import burn\ndef test_burn(): assert burn(1)\n"
-    found = searched(sandbox, written(tmp_path / "p", {"burn.py": SLOW, "test_burn.py": test}), candidates=120)
+    found = searched(
+        sandbox, written(tmp_path / "p", {"burn.py": SLOW, "test_burn.py": test}), candidates=120, choice=0
+    )
     assert found.patches, found.problem
 
 
@@ -419,7 +421,7 @@ def test_a_mutant_that_exits_hoards_or_floods_is_only_wrong(sandbox: Sandbox, tm
         "    if n == 3:\n        sys.stdout.write('y' * 10**7)\n    return n - 5\n"
     )
     test = "from pick import pick\ndef test_pick(): assert pick(5) == 10\n"
-    found = searched(sandbox, written(tmp_path / "p", {"pick.py": source, "test_pick.py": test}))
+    found = searched(sandbox, written(tmp_path / "p", {"pick.py": source, "test_pick.py": test}), choice=0)
     assert files_of(found.patches[0])["pick.py"] == source.replace("n - 5", "n + 5").encode()
 
 
@@ -429,7 +431,7 @@ TEST_TOTAL = "from shop import total\n\n\ndef test_total():\n    assert total([1
 
 def test_a_src_layout_is_searched_as_it_is_judged(sandbox: Sandbox, tmp_path: Path) -> None:
     files = {"src/shop/__init__.py": TOTAL, "tests/test_shop.py": TEST_TOTAL}
-    found = searched(sandbox, written(tmp_path / "p", files))
+    found = searched(sandbox, written(tmp_path / "p", files), choice=0)
     assert b"result += price" in files_of(found.patches[0])["src/shop/__init__.py"]
 
 
@@ -443,7 +445,7 @@ def test_a_healthy_test_that_looks_for_an_exception_being_handled_stays_healthy(
         "tests/test_prog.py": "import prog\n\n\ndef test_add():\n    assert prog.add(1, 2) == 3\n\n\n"
         "def test_none():\n    assert prog.current() is None\n",
     }
-    found = searched(sandbox, written(tmp_path / "p", files))
+    found = searched(sandbox, written(tmp_path / "p", files), choice=0)
     assert [mark["function"] for mark in found.patches[0]["marks"]] == ["add"]  # type: ignore[index, union-attr, call-overload]
 
 
@@ -462,7 +464,7 @@ def test_one_failing_test_is_told_from_the_others_of_its_file(sandbox: Sandbox, 
         "def test_last():\n    everything(3)\n    assert last([1, 2, 3]) == 3\n",
     }
     folder = written(tmp_path / "p", files)
-    found = searched(sandbox, folder, check=("python", "-m", "pytest", "-q", "test_big.py::test_last"))
+    found = searched(sandbox, folder, check=(*CHECK, "test_big.py::test_last"), choice=0)
     assert [path for path, _, _ in found.places[:1]] == ["big.py"]
     assert found.places[0][1] == len(files["big.py"].splitlines())
     assert found.found_at < 100
@@ -480,7 +482,7 @@ def test_a_test_that_fails_only_in_the_search_is_none_of_its_affair(sandbox: San
         "test_add.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
         "def test_other():\n    assert False\n",
     }
-    found = searched(sandbox, written(tmp_path / "p", files), failing=("test_add.py::test_add",))
+    found = searched(sandbox, written(tmp_path / "p", files), failing=("test_add.py::test_add",), choice=0)
     assert b"return a + b" in files_of(found.patches[0])["calc.py"]
     assert not searched(sandbox, written(tmp_path / "q", files), candidates=200).patches
 

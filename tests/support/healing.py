@@ -46,7 +46,7 @@ class Bench:
         check: tuple[str, ...] = CHECK,
         cancelled: Callable[[], bool] = lambda: False,
         landing: Landing | None = None,
-        check_s: float = 30.0,
+        check_s: float = 120.0,
         protected: tuple[str, ...] = (),
         held_check: tuple[str, ...] = (),
         instruction: str = "",
@@ -63,7 +63,7 @@ class Bench:
         )
         return self.book.run(asked, self.means(cancelled=cancelled, check_s=check_s), landing=landing)
 
-    def means(self, *, cancelled: Callable[[], bool] = lambda: False, check_s: float = 30.0) -> HealMeans:
+    def means(self, *, cancelled: Callable[[], bool] = lambda: False, check_s: float = 120.0) -> HealMeans:
         return HealMeans(solver=self.solver, told=self.moments.append, cancelled=cancelled, check_s=check_s)
 
     def files(self) -> dict[str, bytes]:

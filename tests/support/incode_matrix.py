@@ -28,7 +28,7 @@ home = ratchet.Ratchet(home={home!r})
 
 
 def heal(check, **options):
-    return home.heal(check=check, solver=solver, **options)
+    return home.heal(**{{"check": check, "solver": solver, "budget_s": 600.0, **options}})
 """
 MEAN = """\
 import functools

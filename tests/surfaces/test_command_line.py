@@ -181,7 +181,6 @@ def test_recall_reads_standard_input(taught: Shell) -> None:
     assert "--set-upstream" in taught.run("recall", stdin=UPSTREAM).stdout
 
 
-@pytest.mark.sqlite
 def test_no_store_and_an_empty_store_are_different_answers(shell: Shell) -> None:
     missing = shell.run("recall", UPSTREAM, code=3)
     assert "ratchet learn" in missing.stderr
@@ -191,7 +190,6 @@ def test_no_store_and_an_empty_store_are_different_answers(shell: Shell) -> None
     assert (empty["abstained"], empty["searched"]) == (True, 0)
 
 
-@pytest.mark.sqlite
 def test_lessons_are_listed_added_approved_retired_and_shared(taught: Shell) -> None:
     listed = taught.json("lessons", "list")
     assert isinstance(listed, list)
@@ -428,7 +426,6 @@ def test_a_group_alone_shows_whole_what_it_offers(shell: Shell, words: tuple[str
     assert "..." not in said.partition("Commands:")[2]
 
 
-@pytest.mark.sqlite
 def test_a_home_where_nothing_can_be_made_is_told_without_names_of_ours(shell: Shell) -> None:
     said = shell.run("--home", "/proc", "patterns", code=6).stderr
     assert said.startswith("ratchet: /proc/ratchet.db: ")
@@ -451,7 +448,6 @@ def test_help_groups_every_command_by_what_people_want(shell: Shell) -> None:
     assert "Exit codes" in said
 
 
-@pytest.mark.sqlite
 def test_doctor_examines_everything_and_fails_when_something_is_wrong(taught: Shell) -> None:
     checks = taught.json("doctor")
     assert isinstance(checks, list)

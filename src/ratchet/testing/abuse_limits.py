@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ratchet.sandbox.command import Limits, Ran
-from ratchet.testing.abuse import Case
+from ratchet.testing.abuse import DEFAULT, Case
 from ratchet.testing.scene import Scene
 
 _SMALL = Limits(wall_s=30, memory_mb=128, disk_mb=48, file_mb=16, inodes=2_000, pids=32, output_kb=64, descriptors=64)
@@ -28,12 +28,10 @@ def _marked(place: Scene, ran: Ran) -> list[str]:
     return alive
 
 
-def _within(seconds: float) -> Callable[[Scene, Ran], list[str]]:
-    def after(place: Scene, ran: Ran) -> list[str]:
-        del place
-        return [f"took {ran.wall_s:.1f} s"] if ran.wall_s > seconds else []
-
-    return after
+def _soon(place: Scene, ran: Ran) -> list[str]:
+    """What would go on for minutes has ended: a busy machine takes its time."""
+    del place
+    return [f"took {ran.wall_s:.1f} s"] if ran.wall_s > DEFAULT.wall_s / 2 else []
 
 
 def _capped(place: Scene, ran: Ran) -> list[str]:
@@ -56,7 +54,7 @@ while True: time.sleep(100)
         honest="time.sleep(0.1)",
         limits=Limits(wall_s=1),
         ends=("wall",),
-        after=_within(3),
+        after=_soon,
     ),
     Case(
         name="idling",
@@ -64,17 +62,17 @@ while True: time.sleep(100)
         honest="""
 for _ in range(6): print("work", flush=True); time.sleep(0.2)
 """,
-        limits=Limits(wall_s=20, idle_s=0.8),
+        limits=replace(DEFAULT, idle_s=0.8),
         ends=("idle",),
-        after=_within(5),
+        after=_soon,
     ),
     Case(
         name="spinning",
         attack="while True: pass",
         honest="sum(range(100000))",
-        limits=Limits(wall_s=20, cpu_s=1),
+        limits=replace(DEFAULT, cpu_s=1),
         ends=("cpu",),
-        after=_within(10),
+        after=_soon,
     ),
     Case(
         name="spinning in many processes that nobody waits for",
@@ -87,9 +85,9 @@ for _ in range(4):
 while True: time.sleep(1)
 """,
         honest="pid = os.fork() or os._exit(0); os.waitpid(pid, 0)",
-        limits=Limits(wall_s=20, cpu_s=1),
+        limits=replace(DEFAULT, cpu_s=1),
         ends=("cpu",),
-        after=_within(10),
+        after=_soon,
     ),
     Case(
         name="waiting for input",
@@ -120,7 +118,7 @@ if os.fork() == 0:
 print("done")
 """,
         honest="print('done')",
-        after=_within(5),
+        after=_soon,
     ),
 )
 
@@ -141,7 +139,7 @@ children = [subprocess.Popen(["sleep", "0.2"]) for _ in range(8)]
 assert all(child.wait() == 0 for child in children)
 """,
         limits=_SMALL,
-        after=_within(20),
+        after=_soon,
     ),
     Case(
         name="a fork bomb that never stops",
@@ -153,7 +151,7 @@ while True:
         honest="os.fork() or os._exit(0)",
         limits=Limits(wall_s=2, pids=64, cpu_s=30),
         ends=("wall", "cpu", ""),
-        after=_within(12),
+        after=_soon,
     ),
     Case(
         name="a thread bomb",
