@@ -12,7 +12,7 @@ import pytest
 from ratchet.errors import Conflict, ModelError, NotFound, Refused
 from ratchet.healing import rows as episodes
 from ratchet.healing.book import HealMeans, HealRequest
-from ratchet.healing.episode import Verdict
+from ratchet.healing.episode import Standing, Verdict
 from ratchet.healing.job import Solved, SolveJob
 from ratchet.healing.landing.destination import Landing
 from ratchet.healing.solvers.prompting import Material, prompt
@@ -341,6 +341,30 @@ def test_what_fails_for_different_reasons_is_tried_one_by_one_and_the_part_that_
     take = f"ratchet episodes diff {ended.id} --attempt 1 | git -C {bench.project} apply -p1"
     part = "attempt 1 mends 1 of 3 failing tests (sure): test_calc.py::test_3"
     assert ended.reason.endswith(f"{part}; to take that part: {take}")
+
+
+def test_what_mends_each_test_is_told_once_and_remembered_as_one(bench: Bench) -> None:
+    (bench.project / "calc.py").write_text(THREE)
+    (bench.project / "test_calc.py").write_text(TESTS)
+
+    def solve(job: SolveJob, jointly: bool) -> Solved:
+        assert job.failure.tests is not None
+        if jointly:
+            return Solved(status="gave_up")
+        n = int(job.failure.tests.failed_ids[0][-1])
+        doubt = "" if n == 3 else "few tests can tell;\n"
+        standing: Standing = "doubtful" if doubt else "sure"
+        said = f"{doubt}1 test failed and now passes"
+        return replace(_mended(job, n), standing=standing, evidence=said, memo={"marks": [{"text": n}]})
+
+    ended = bench.heal(lambda job: solved(job, solve), check=("pytest", "-q"))
+    one, two, three = (f"test_calc.py::test_{n}" for n in (1, 2, 3))
+    assert ended.attempts[0].grounds.split("\n") == [
+        f"{one}, {two}: few tests can tell;",
+        f"{one}, {two}, {three}: 1 test failed and now passes",
+    ]
+    [row] = bench.store.find("attempts", {"episode": ended.id}).rows
+    assert row["memo"] == {"marks": [{"text": 1}, {"text": 2}, {"text": 3}], "alone": []}
 
 
 def test_only_a_test_that_was_not_reached_is_tried_by_the_next_attempt(bench: Bench) -> None:

@@ -157,10 +157,11 @@ def _standing(out: Console, last: Attempt) -> None:
     if not last.standing:
         return
     style = "green" if last.standing == "sure" else "yellow"
-    said, _, figures = last.grounds.partition("\n")
+    said, *figures = last.grounds.split("\n")
     out.print(Styled(f"  {last.standing}: ", style).append(plain(said.rstrip(";"), 400), "default"), soft_wrap=True)
-    if figures:
-        out.print(Styled("  grounds: ", "dim").append(plain(figures, 400), "default"), soft_wrap=True)
+    for at, each in enumerate(figures):
+        head = "           " if at else "  grounds: "
+        out.print(Styled(head, "dim").append(plain(each, 400), "default"), soft_wrap=True)
     if last.rivals:
         out.print(Styled("  rivals:", "yellow").append(" these pass, too", "default"))
         _diff(out, last.rivals)

@@ -6,7 +6,7 @@ package that changed. What mends one of them and breaks none is worth having, th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -118,7 +118,9 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]], alo
         reason = "; ".join(filter(None, (joint.reason, more)))
         return replace(joint, reason=reason, candidates=candidates, hints=hints, memo=memo)
     said = [each.evidence.partition(f"\n{RIVAL}") for _, each in mended]
-    words = [f"{test}: {grounds}" for (test, _), (grounds, _, _) in zip(mended, said, strict=True)]
+    words = [grounds.rpartition(";\n") for grounds, _, _ in said]
+    doubts, figures = (_by_test(mended, [each[at] for each in words]) for at in (0, 2))
+    grounds = [f"{'; '.join(doubts)};"] * bool(doubts) + figures
     standing: Standing = "sure" if all(each.standing == "sure" for _, each in mended) else "doubtful"
     return Solved(
         status="proposed",
@@ -128,10 +130,26 @@ def _together(told: str, joint: Solved, found: Sequence[tuple[str, Solved]], alo
         reason=told,
         alternatives=sum(each.alternatives for _, each in found),
         standing=standing,
-        evidence="".join([";\n".join(words), *(f"\n{RIVAL}{each}" for _, rivals, each in said if rivals)]),
+        evidence="".join(["\n".join(grounds), *(f"\n{RIVAL}{each}" for _, rivals, each in said if rivals)]),
         hints=hints,
-        memo={**(mended[0][1].memo if len(mended) == 1 else {}), **memo},
+        memo={**_remembered([each.memo for _, each in mended]), **memo},
     )
+
+
+def _by_test(mended: Sequence[tuple[str, Solved]], texts: Sequence[str]) -> list[str]:
+    """Each text once, with the tests that it is about."""
+    tests: dict[str, list[str]] = {}
+    for (test, _), text in zip(mended, texts, strict=True):
+        tests.setdefault(text, []).append(test)
+    return [f"{', '.join(names)}: {text}" for text, names in tests.items() if text]
+
+
+def _remembered(memos: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """One memo of several changes that were made one on top of the other, so that all are made again at once."""
+    if len(memos) == 1:
+        return {**memos[0]}
+    edits = [held if isinstance(held := each.get("marks"), list) else [] for each in memos]
+    return {"marks": [mark for each in edits for mark in each]} if all(edits) else {}
 
 
 def _shorter(job: SolveJob, seconds: float, share: float) -> SolveJob:
