@@ -14,6 +14,7 @@ from ratchet.healing.testruns import Read, reading, toml_of
 _SHELL = re.compile(r"[|&;<>$`()\n*]|^\s*\w+=")
 _QUOTED = re.compile(r"""'[^'\n]*'|"[^"$`\\\n]*\"""")  # in which a shell reads nothing: a test's id may hold `<lambda>`
 _NO_TEST = "no test specified"  # what `npm init` writes
+_NODE_TEST = re.compile(r"""["'](?:node:test|(?:node:)?assert(?:/strict)?)["']""")  # else who runs it is not told
 _MAKE_TEST = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
 
@@ -30,7 +31,8 @@ class OwnCheck:
 
 
 def own_check(folder: Path) -> OwnCheck | None:
-    """The check that a project's files tell of: pytest, npm test, cargo test, go test, make test; None for none."""
+    """The check that a project's files tell of: pytest, npm test, cargo test, go test, make test, node --test; None for
+    none."""
     read = reading(folder)
     told = _of_pytest(folder, read)
     if told:
@@ -44,6 +46,10 @@ def own_check(folder: Path) -> OwnCheck | None:
     for name in ("Makefile", "makefile", "GNUmakefile"):
         if _MAKE_TEST.search(read(name)):
             return OwnCheck(argv=("make", "test"), found=name)
+    for place in ("", "test/", "tests/", "src/"):
+        for told in sorted(folder.glob(f"{place}*.test.*js")):
+            if _NODE_TEST.search(read(name := told.relative_to(folder).as_posix())):
+                return OwnCheck(argv=("node", "--test"), found=name)
     for name in ("test.py", "tests.py"):  # pytest collects neither by itself
         if (folder / name).is_file():
             return OwnCheck(argv=("python", "-m", "pytest", "-q", name), found=name)

@@ -22,6 +22,8 @@ from ratchet.healing.project_check import argv_of, own_check
         ({"package.json": '{"scripts": {"test": "jest"}}'}, "npm test --silent"),
         ({"Cargo.toml": ""}, "cargo test"),
         ({"go.mod": ""}, "go test ./..."),
+        ({"sum.js": "", "sum.test.js": "const test = require('node:test')"}, "node --test"),
+        ({"package.json": "{}", "test/sum.test.mjs": 'import assert from "node:assert/strict"'}, "node --test"),
         ({"Makefile": "build:\n\ttrue\ntest: build\n\ttrue\n"}, "make test"),
         (
             {"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}', "go.mod": ""},
@@ -53,6 +55,7 @@ def test_the_own_check_is_found(tmp_path: Path, files: dict[str, str], argv: str
         {"package.json": "no JSON"},
         {"pyproject.toml": "not [ TOML"},
         {"package.json": '{"scripts": []}'},
+        {"sum.test.js": "test('adds', () => {})", "node_modules/a/a.test.js": "require('node:test')"},
     ],
 )
 def test_where_nothing_tells_of_a_check_none_is_made_up(tmp_path: Path, files: dict[str, str]) -> None:

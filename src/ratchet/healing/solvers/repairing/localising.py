@@ -132,7 +132,7 @@ class Localiser:
         """Say why no edit can help: nothing is suspect, or these tests, to be mended by one, run nothing together; else
         ""."""
         if not suspects:
-            return "the failing tests run no Python file that may be changed"
+            return "without a model only Python is mended, and the failing tests run no Python file that may be changed"
         always = {(path, line) for path, lines in self._imported.items() for line in lines}
         ran = [self._ran.get(name, {}) for name in together]
         places = [{(path, line) for path in each for line in each[path]} - always for each in ran]
