@@ -342,8 +342,8 @@ class LessonBook:
             for name, content in found.items()
         )
         new = {each.name: found[each.name] for each in held if not (show and each.trusted)}
-        proposed, rejected, aside = team.proposed(new, project)
         unread = team.contents(project)[1]
+        proposed, rejected, aside = team.proposed(new, project)
         if not show:
             trust.remember(self._home, project, found, by="person")
             self.load_reviewed(project)

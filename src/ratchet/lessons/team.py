@@ -30,7 +30,7 @@ OLD = "lessons.jsonl"
 PLACE = "lessons"
 """Where it keeps a file each, below `.ratchet/`."""
 ENDING = ".jsonl"
-_FILES = 1000  # as many as anybody looks through before trusting them
+_MOST = 1000  # lessons, which have a file or a line each: as many as anybody looks through before trusting them
 _OLD_BYTES = 16_000_000
 _FILE_BYTES = 256_000
 _MARKS = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
@@ -113,7 +113,7 @@ def proposed(
 def contents(project: Path) -> tuple[dict[str, bytes], tuple[Quarantined, ...]]:
     """Each file of lessons by its name below `.ratchet/`, and those that are not read: links, pipes, what is too large.
 
-    Raises UsageError when there are too many, BackendError.
+    Raises UsageError when there are too many lessons, BackendError.
     """
     names = [OLD] if os.path.lexists(project / trust.FOLDER / OLD) else []
     unread: list[Quarantined] = []
@@ -124,11 +124,9 @@ def contents(project: Path) -> tuple[dict[str, bytes], tuple[Quarantined, ...]]:
         pass
     except Refused as error:
         unread.append(Quarantined(path=f"{trust.FOLDER}/{PLACE}", line=0, reason=str(error)))
-    if len(names) > _FILES:
-        raise UsageError(
-            f"{project / trust.FOLDER} has more than {_FILES} files of lessons, which nobody looks through: clear it up"
-        )
     found: dict[str, bytes] = {}
+    if len(names) > _MOST:
+        raise _too_many(project)
     for name in names:
         try:
             most = _OLD_BYTES if name == OLD else _FILE_BYTES
@@ -137,7 +135,15 @@ def contents(project: Path) -> tuple[dict[str, bytes], tuple[Quarantined, ...]]:
             continue
         except Refused as error:
             unread.append(Quarantined(path=f"{trust.FOLDER}/{name}", line=0, reason=str(error)))
+    if sum(each.count(b"\n") for each in found.values()) > _MOST:
+        raise _too_many(project)
     return found, tuple(unread)
+
+
+def _too_many(project: Path) -> UsageError:
+    return UsageError(
+        f"{project / trust.FOLDER} holds more than {_MOST:,} lessons, which nobody looks through: clear it up"
+    )
 
 
 def _names(folder: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,11 +124,14 @@ def test_one_that_was_put_aside_in_its_file_is_told_to_nobody(ratchet: Ratchet, 
     assert [each.state for each in ratchet.lessons.list()] == ["retired"]
 
 
-def test_more_files_than_anybody_reads_are_refused(ratchet: Ratchet, place: Path) -> None:
-    for number in range(1001):
+@pytest.mark.parametrize("in_one_file", [False, True])
+def test_more_lessons_than_anybody_reads_are_refused(ratchet: Ratchet, place: Path, in_one_file: bool) -> None:
+    for number in range(0 if in_one_file else 1001):
         (place / f"{number}.jsonl").touch()
-    with pytest.raises(UsageError, match="1000"):
-        ratchet.lessons.load_reviewed(place.parents[1])
+    (place.parent / "lessons.jsonl").write_text(line() * 1001 if in_one_file else "")
+    for ask in (ratchet.lessons.load_reviewed, partial(ratchet.lessons.trust, show=True)):
+        with pytest.raises(UsageError, match="more than"):
+            ask(place.parents[1])
     assert team.is_there(place.parents[1])
 
 
