@@ -16,7 +16,6 @@ from textwrap import wrap
 from ratchet.cli import demo_heal, shapes, show, show_learned, show_patterns
 from ratchet.cli.terminal import Console, Styled
 from ratchet.integrations.hook_entries import run_hook
-from ratchet.lessons import standing
 from ratchet.runtime import Runtime
 
 HISTORY = Path(__file__).parent.parent / "demo" / "history"
@@ -24,7 +23,7 @@ PROJECT = "/home/dev/shop"
 _SHOWN = 3  # patterns: a step fits a screen
 _TERMS = (
     "A pattern is one cause of failures. A lesson is active when its fix worked in two sessions, or in one where the "
-    "error itself names what was wrong."
+    "error itself names what was wrong. A quarantined one would switch a check off: it is told to nobody."
 )
 TEST = "pytest tests/test_gift_cards.py"
 
@@ -56,7 +55,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         learned = runtime.learn([HISTORY])
         if not quiet:
             show_learned.learned(learned, following=False)
-        for line in wrap(f"{_TERMS} {standing.HABIT}", 100):
+        for line in wrap(_TERMS, 100):
             show.row(out, line)
         out.rule("2. What fails most, what it cost, and what fixed it (->)", "cyan")
         patterns = runtime.patterns()

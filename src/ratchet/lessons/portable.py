@@ -99,7 +99,7 @@ def _line(said: Row) -> str:
 def refused(row: Row, *, here: bool = False) -> str:
     """Why a lesson must not be advice, "" when it may: the one check for what comes in, goes out and is handed over. A
     flag that the failed step had too is not blamed; nor, `here` in its own project, a habit that the project's own
-    sessions proved (`standing.HABIT`)."""
+    sessions proved."""
     failed, text = str(row.get("failed") or ""), str(row.get("text") or "")
     if here and row.get("state") == "active" and LessonStanding(row).silences:
         text = without_silencing(text)

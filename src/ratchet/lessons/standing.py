@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 
 PROVEN_SESSIONS = 2
 """Sessions that prove a remedy: one that worked once may have worked by chance."""
-HABIT = (
-    "What switches a check off is never advice. The one exception: where a project silenced the same named rule in "
-    "three sessions, each time with the reason, its agents are told of that habit, behind any real fix."
-)
-"""The rule of silenced checks, in the words of every surface and page."""
 WAITING = (
     "Told to no agent until it has worked in two sessions (in one, where the error itself names what was wrong) and "
     "nothing speaks against it that its line names, or until you approve it."

@@ -20,7 +20,7 @@ from ratchet.lessons.mining.evidence import Seen, judged
 from ratchet.lessons.mining.shared_words import filled
 from ratchet.lessons.recall import recall
 from ratchet.lessons.rows import lesson_of
-from ratchet.lessons.standing import HABIT, NEEDS_ERROR
+from ratchet.lessons.standing import NEEDS_ERROR
 from ratchet.ports import Store
 from ratchet.records import Json, Lesson, Row, whole_in
 from ratchet.testing.stores import open_store
@@ -30,7 +30,6 @@ SHOP = "/w/shop"
 PIPED = ["(eval):1: permission denied: ", "cat cart.txt \\\n | wc -l", "cat cart.txt | wc -l"]
 RETURNS_NIL = "error is not nil (line 8) but it returns nil"
 UNWRAPPED = "error returned from external package is unwrapped"
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -195,10 +194,6 @@ def test_a_habit_waits_for_its_third_session_and_says_so(store: Store) -> None:
     assert (found.state, found.reason) == ("candidate", "it switches a check off: told once 3 sessions did so")
     learn(store, [shell("git push", "fatal: no such remote 'up'"), shell("git push origin")], project="/w/other")
     assert [each.is_habit for each in waiting(store)] == [True], "what one session saw waits for nobody"
-
-
-def test_the_rule_of_silenced_checks_has_the_same_words_on_its_page() -> None:
-    assert HABIT.removesuffix(".") in " ".join((ROOT / "docs/how-to/work-with-lessons.md").read_text().split())
 
 
 def test_counts_and_evidence_are_those_of_the_remedy_that_is_told_first(store: Store) -> None:
