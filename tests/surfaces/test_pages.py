@@ -436,6 +436,17 @@ def test_the_page_of_candidates_says_what_they_wait_for_and_quotes_people(runtim
     assert 'a person said so at <a href="/ui/outcomes/o7">this step</a> of <a href="/ui/sessions/s1">' in page
 
 
+def test_each_edit_of_a_lesson_leads_to_its_session_and_names_the_remedy_that_it_shows(runtime: Runtime) -> None:
+    made = runtime.lessons.add(when="errcheck: not checked", do="Check the error").id
+    held = runtime.store.get("lessons", made) or {}
+    edited: Row = {"rule": "edit", "told": [["check"], ["suppress //nolint errcheck"]]}
+    assert runtime.store.swap("lessons", made, 1, {**held, **edited, "revision": 2})
+    ended: Row = {"lesson_id": made, "session": "s-7", "worked": True, "at": 0.0, "removed": ["_ = f()"], "added": []}
+    runtime.store.insert_new("resolutions", [{**ended, "id": "r1", "forms": ["suppress //nolint errcheck"]}])
+    page = browser(runtime).get(f"/ui/lessons/{made}", headers=HTML).text
+    assert re.search('1970-01-01 · <a href="/ui/sessions/s-7">s-7</a> · <code>//nolint errcheck</code>', page)
+
+
 def test_what_is_never_advice_is_approved_on_no_page_and_over_no_route(runtime: Runtime) -> None:
     runtime.learn([HISTORY])
     never = next(each for each in runtime.lessons.list() if each.state == "quarantined")

@@ -485,6 +485,6 @@ def report(found: Report, hooked: Sequence[str]) -> None:
         out,
         f"Not counted, of the failures that a lesson answers: {found.waiting} whose session still runs, "
         f"{found.not_attempted} whose step was not tried again"
-        + (f", {found.held_back} that came after one that still runs (a day at most)" if found.held_back else "")
+        + (f", {found.held_back} after one that still runs (a day at most)" if found.held_back else "")
         + f". {found.control}",
     )

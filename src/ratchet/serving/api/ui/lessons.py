@@ -148,18 +148,19 @@ def _steps(runtime: Operations, evidence: Sequence[str]) -> list[tuple[str, str,
     ]
 
 
-_EDIT = re.compile(r"(\S+) session (\S+)\n")
-"""How the text of an edit that ended a failure begins (`mining.evidence`)."""
+_EDIT = re.compile(r"(\S+) session (\S+?)(?:: (.+))?\n")
+"""How the text of an edit that ended a failure begins (`lessons.changes`)."""
 
 
-def _edits(runtime: Operations, changes: Sequence[str]) -> list[tuple[str, str, str, str]]:
-    """Each edit with the day, session and title of the session that made it; "" where it does not say."""
+def _edits(runtime: Operations, changes: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
+    """Each edit with the day, session and title of the session that made it, and the remedy that it shows; "" where it
+    does not say."""
     found = []
     for each in changes:
         began = _EDIT.match(each)
-        day, session = began.groups() if began else ("", "")
+        day, session, remedy = began.groups("") if began else ("", "", "")
         title = title_of(runtime.store, session) if session else ""
-        found.append((day, session, title, each[began.end() :] if began else each))
+        found.append((day, session, title, remedy, each[began.end() :] if began else each))
     return found
 
 
