@@ -148,6 +148,25 @@ def test_every_command_of_readmes_tables_is_whole(words: list[str]) -> None:
     command.make_context(command.name, list(words), parent=context)
 
 
+INLINE = re.compile(r"(?<!`)`(ratchet(?: [^`]+)?)`(?!`)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_within_a_sentence_is_one_with_options_that_it_has(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for said in dict.fromkeys(" ".join(each.split()) for each in INLINE.findall(text)):
+        command: click.Command = cli
+        taken = {option for each in cli.params for option in each.opts}
+        words = said.split()[1:]
+        while isinstance(command, click.Group) and words and not words[0].startswith(("-", "[")):
+            found = command.get_command(click.Context(command), words[0])
+            assert found is not None, f"{page.name}: `{said}`: no command {words[0]}"
+            command, words = found, words[1:]
+            taken |= {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+        named = {word.partition("=")[0] for word in words if re.fullmatch(r"--[a-z][a-z-]+(?:=.*)?", word)}
+        assert named <= taken | {"--help"}, f"{page.name}: `{said}`: {sorted(named - taken)}"
+
+
 def test_an_agent_is_bettered_by_the_command_that_readme_names(tmp_path: Path) -> None:
     row = next(words for words in tabled(ROOT / "README.md") if words[0] == "evolve")
     words = ["my-agent" if word == "FOLDER" else word for word in row]
