@@ -289,14 +289,19 @@ def _wanted(store: Store, what: str, before: float | None) -> list[str]:
         if folders:
             where["project"] = ("in", [*folders])
         else:
-            where["session"] = _session_meant(store, what)
+            where["session"] = session = _session_meant(store, what)
+            if before is None:
+                return [session]
     return [str(row["session"]) for row in store.find("session_tallies", where, order=("max_at",)).rows]
 
 
 def _session_meant(store: Store, what: str) -> str:
+    """The session that is named so; of one that took no step a lesson that it was told is kept."""
     try:
         return text_in(listing.named(store, what), "session")
     except NotFound:
+        if store.find("exposures", {"session": what}, limit=1).rows:
+            return what
         raise NotFound(
             f"no session or project {what}; `ratchet sessions list` and `ratchet lessons facts` show them"
         ) from None

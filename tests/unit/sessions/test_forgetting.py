@@ -14,6 +14,7 @@ import pytest
 from ratchet.errors import NotFound, UsageError
 from ratchet.failures.patterns.health import recent
 from ratchet.integrations import hook_entries
+from ratchet.records import Row
 from ratchet.runtime import Runtime, unwatched
 from ratchet.store.schema import TABLES
 from support.histories import SESSION, lines
@@ -215,6 +216,14 @@ def holding(home: Path, word: bytes) -> list[str]:
     return sorted(
         str(each.relative_to(home)) for each in home.rglob("*") if each.is_file() and word in each.read_bytes()
     )
+
+
+def test_a_session_that_was_told_a_lesson_and_took_no_step_is_forgotten(runtime: Runtime) -> None:
+    told: Row = {"trial": "l1", "unit": "by-hand/p1/prevention", "arm": "new", "session": "by-hand", "pattern": "p1"}
+    runtime.store.insert_new("exposures", [{**told, "channel": "prevent", "share": 1.0, "at": 1.0, "settled": False}])
+    done = runtime.sessions.forget("by-hand")
+    assert (done.sessions, done.removed, done.left, done.traces) == (("by-hand",), {"exposures": 1}, {}, ())
+    assert runtime.store.find("outcomes").rows, "others stay"
 
 
 @pytest.mark.sqlite
