@@ -273,7 +273,7 @@ class Ratchet:
         return self._runtime.lessons
 
     def learn(self, *paths: str | PathLike[str]) -> Learned:
-        """Read histories: files and folders, or the usual homes of Claude Code and Codex. Again adds nothing."""
+        """Read histories: files and folders, or the usual homes of coding agents. Again adds nothing."""
         return self._runtime.learn(paths)
 
     @property

@@ -173,7 +173,7 @@ class AsyncRatchet:
         return AsyncLessonBook(lambda: self._held().lessons)
 
     async def learn(self, *paths: str | PathLike[str]) -> Learned:
-        """Read histories: files and folders, or the usual homes of Claude Code and Codex. Again adds nothing."""
+        """Read histories: files and folders, or the usual homes of coding agents. Again adds nothing."""
         return await asyncio.to_thread(lambda: self._held().learn(*paths))
 
     @property

@@ -128,7 +128,7 @@ class Records(Commands):
 def cli(ctx: click.Context, home: Path | None) -> None:
     """Records what fails, learns what fixed it, and hands the fix back when it fails again.
 
-    Start with `ratchet demo`, then `ratchet learn` reads the Claude Code and Codex histories on this machine.
+    Start with `ratchet demo`, then `ratchet learn` reads the histories of coding agents on this machine.
     """
     ctx.obj = home
 

@@ -71,7 +71,7 @@ def play(*, quiet: bool = False) -> shapes.machine.DemoShape:
         healed = demo_heal.heal(out, runtime.episodes, Path(scratch))
     out.rule("Next, with your own histories", "cyan")
     out.print("  source .venv/bin/activate      where `ratchet` is not found")
-    out.print("  ratchet learn                  read the sessions of Claude Code and Codex")
+    out.print("  ratchet learn                  read the sessions of your coding agents")
     out.print("  ratchet patterns               see what keeps failing")
     out.print("  ratchet install claude-code    hand the agent the fix; first with --dry-run")
     out.print("  ratchet run --patch fix.patch  mend the failing tests of this folder")
