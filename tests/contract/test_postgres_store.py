@@ -32,6 +32,7 @@ from ratchet.store import (
 )
 from ratchet.store.address import masked, without_secrets
 from ratchet.store.declaring import Column, Index, Table
+from ratchet.store.migration_steps import Migrating
 from ratchet.store.postgres import PostgresStore
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.sqlite import SqliteStore
@@ -168,8 +169,8 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
     fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),), terms="id")
     target = VERSION + 1
 
-    def paint(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        connection.execute("UPDATE outcomes SET colour = 'red'")
+    def paint(into: Migrating) -> None:
+        into.run("UPDATE outcomes SET colour = 'red'")
 
     with psycopg.connect(url, autocommit=True) as raw:
         postgres_layout.migrate(
@@ -184,9 +185,15 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(postgres: Databases)
         assert raw.execute("SELECT version FROM ratchet_layout").fetchall() == [(target,)]
 
 
-def test_facts_of_before_circumstances_are_kept(postgres: Databases) -> None:
+def test_a_store_of_the_first_layouts_takes_every_step_and_keeps_its_facts(postgres: Databases) -> None:
     url = postgres.bare()
-    PostgresStore(url).close()
+    store = PostgresStore(url)
+    failed: Row = {"kind": "timeout", "signature": "s", "message": "late"}
+    outcome: Row = {"id": "o1", "agent": "a", "ok": False, "started_at": 1.0, "session": "s1", "failure": failed}
+    store.insert_new("outcomes", [{**outcome, "tokens": 3, "cost_usd": 0.5, "model": "m"}])
+    mined: Row = {"id": "l1", "state": "candidate", "uses": 0, "provenance": "mined from sessions", "text": "t"}
+    store.swap_many("lessons", [mined, {**mined, "id": "l2", "approved": True}])
+    store.close()
     kept: Row = {
         "project": "/w",
         "session": "gone",
@@ -199,12 +206,17 @@ def test_facts_of_before_circumstances_are_kept(postgres: Databases) -> None:
     with psycopg.connect(url, autocommit=True) as raw:
         raw.execute("ALTER TABLE facts DROP COLUMN around")
         raw.execute("ALTER TABLE facts ADD PRIMARY KEY (project, session, tool, head, file, finding, model, hour)")
-        raw.execute("UPDATE ratchet_layout SET version = 11")
+        raw.execute("UPDATE ratchet_layout SET version = 5")
         raw.execute("INSERT INTO facts VALUES ('/w', 'gone', 'Bash', 'ls', '', '', '', 1, 7)")
     store = PostgresStore(url)
     store.add("facts", [{**kept, "hour": 1, "around": around, "calls": 1} for around in ("last:ok", "last:failed")])
     counts = {row["around"]: row["calls"] for row in store.sum_by("facts", ("around",), ("calls",))}
     assert counts == {"": 7, "last:ok": 1, "last:failed": 1}
+    assert [row["id"] for row in store.find("lessons").rows] == ["l2"]
+    tallied = store.get("session_tallies", "s1")
+    assert tallied is not None
+    wanted = {"calls": 1, "failures": 1, "excused": 0, "tokens": 3, "cost_usd": 0.5, "model": "m"}
+    assert tallied.items() >= wanted.items()
     store.close()
 
 
@@ -212,8 +224,8 @@ def test_a_migration_that_fails_changes_nothing(url: str) -> None:
     store = PostgresStore(url)
     store.insert_new("outcomes", [ROW])
 
-    def break_down(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-        connection.execute("DELETE FROM outcomes")
+    def break_down(into: Migrating) -> None:
+        into.run("DELETE FROM outcomes")
         raise KeyboardInterrupt
 
     target = VERSION + 1

@@ -33,6 +33,9 @@ class Index:
     columns: tuple[str, ...]
     where: str | None = None
 
+    def name_on(self, table: Table) -> str:
+        return f"{table.name}_by_{'_'.join(self.columns)}"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:

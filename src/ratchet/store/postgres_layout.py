@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from ratchet.errors import StoreError
 from ratchet.store import postgres_terms
 from ratchet.store.declaring import Column, Table
-from ratchet.store.postgres_migrations import PLAN, Step
+from ratchet.store.migration_steps import PLAN, Migrating, Step, take_steps
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.search import terms_of, words_of
+from ratchet.store.sql import POSTGRES, quoted
 
 if TYPE_CHECKING:
     from ratchet.store.postgres_connections import Connection
@@ -57,9 +58,7 @@ def migrate(
         if found < version:
             for table in tables:
                 _lay_out(connection, table)
-            for step in range(found + 1 if found else version + 1, version + 1):  # nothing stands in a new one
-                if step in plan:
-                    plan[step](connection)
+            take_steps(_migrating(connection), found, version, plan)
             connection.execute(f"CREATE TABLE IF NOT EXISTS {_MARK} (version integer NOT NULL)")
             connection.execute(f"DELETE FROM {_MARK}")
             connection.execute(f"INSERT INTO {_MARK} VALUES ({version:d})")
@@ -68,6 +67,20 @@ def migrate(
         if not connection.closed:
             connection.execute("ROLLBACK")
         raise
+
+
+def _migrating(connection: Connection) -> Migrating:
+    def key_anew(table: Table) -> None:
+        connection.execute(f"ALTER TABLE {table.name} DROP CONSTRAINT {table.name}_pkey")
+        connection.execute(f"ALTER TABLE {table.name} ADD PRIMARY KEY ({quoted(table.key)})")
+
+    return Migrating(
+        connection=connection,
+        mark=POSTGRES.mark,
+        field=lambda name: f"(body::json->>'{name}')",
+        drop_words=lambda table: connection.execute(f"DROP TABLE IF EXISTS {table}_words"),
+        key_anew=key_anew,
+    )
 
 
 def layout_of(connection: Connection, shown: str) -> int:
@@ -119,7 +132,7 @@ def _lay_out(connection: Connection, table: Table) -> None:
         if _numbered(table) and "rowid_" not in held:
             connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_ROW_NUMBER}')
     for index in table.indexes:
-        name = f"{table.name}_by_{'_'.join(index.columns)}"
+        name = index.name_on(table)
         if name not in names:
             # NULL first, as every order has it; columns of the key are never NULL.
             columns = ", ".join(
@@ -145,8 +158,7 @@ def _create(table: Table) -> str:
         columns.append('"body" text')
     if _numbered(table):
         columns.insert(0, _ROW_NUMBER)
-    key = ", ".join(f'"{name}"' for name in table.key)
-    return f'CREATE TABLE "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({key}))'
+    return f'CREATE TABLE "{table.name}" ({", ".join(columns)}, PRIMARY KEY ({quoted(table.key)}))'
 
 
 def _declared(column: Column) -> str:

@@ -18,6 +18,7 @@ from ratchet.errors import StoreError
 from ratchet.records import Row
 from ratchet.store import migrations, search, sql, sqlite
 from ratchet.store.declaring import Column, Index, Table
+from ratchet.store.migration_steps import Migrating
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.sqlite import SqliteStore
 
@@ -150,8 +151,8 @@ def test_an_older_store_is_brought_up_to_date_with_its_rows(path: Path) -> None:
     )
     fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),))
 
-    def paint(connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE outcomes SET colour = 'red', task = 'paint it'")
+    def paint(into: Migrating) -> None:
+        into.run("UPDATE outcomes SET colour = 'red', task = 'paint it'")
 
     target = VERSION + 1
     migrations.migrate(raw, str(path), tables=[wider, fresh], version=target, plan={target: paint})
@@ -192,8 +193,8 @@ def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
     raw = sqlite3.connect(path, isolation_level=None)
     fresh = Table(name="things", key=("id",), columns=(Column(name="id", type="text"),))
 
-    def break_down(connection: sqlite3.Connection) -> None:
-        connection.execute("DELETE FROM outcomes")
+    def break_down(into: Migrating) -> None:
+        into.run("DELETE FROM outcomes")
         raise KeyboardInterrupt
 
     target = VERSION + 1
