@@ -8,18 +8,17 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 from weakref import WeakSet
 
 from ratchet.arguments import need_count, need_flag_or_none, need_text, need_text_or_none, need_time_or_none
 from ratchet.errors import UsageError
 from ratchet.recording import run as runs
 from ratchet.recording.recorder import Recorder
-from ratchet.recording.watch import Watch
+from ratchet.recording.watch import Judge, Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Unpack
 
     from ratchet.config import Config, Settings, Tunables
     from ratchet.failures.patterns.health import Health
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Proposer, Target
     from ratchet.recording.background import Background
-    from ratchet.recording.watch import Judge
     from ratchet.records import Fields, Json, Outcome, Pattern
     from ratchet.runtime import Runtime
 

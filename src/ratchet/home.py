@@ -7,7 +7,7 @@ import os
 import threading
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self, Unpack
 
 from ratchet import config as configuration
 from ratchet.errors import NotFound, UsageError
@@ -15,7 +15,6 @@ from ratchet.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
-    from typing import Self, Unpack
 
     from ratchet.config import Config, Settings
     from ratchet.improving.assembly import Targets

@@ -6,7 +6,7 @@ import os
 import time
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from ratchet.errors import NotFound, StoreError
 from ratchet.home import Foundation
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
     from pathlib import Path
-    from typing import Unpack
 
     from ratchet.evolving.bench.book import BenchBook
     from ratchet.evolving.book import EvolveBook

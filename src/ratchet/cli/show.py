@@ -23,8 +23,6 @@ from ratchet.lessons.hunk_lines import at_a_word, cut
 from ratchet.lessons.standing import LOOKED_UP
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console as RichConsole
 
     from ratchet.cli.doctor import Check

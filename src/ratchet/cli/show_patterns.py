@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.spans import IMPACT, LOST, span
-from ratchet.lessons.failing import FINDINGS
+from ratchet.lessons.failing import FINDINGS, By, FailsBy, MetHere
 from ratchet.lessons.standing import LOOKED_UP
 
 if TYPE_CHECKING:
     from ratchet.failures.patterns.detail import PatternDetail
-    from ratchet.lessons.failing import By, FailsBy, MetHere
     from ratchet.records import Pattern, Triage
 
 _STYLES = {"regressed": "bold red", "resolved": "green", "ignored": "dim", "muted": "dim"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ratchet.cli import show
 from ratchet.cli.terminal import Console, Styled
 from ratchet.failures.spans import span
-from ratchet.sessions.cost import NAMELESS
+from ratchet.sessions.cost import NAMELESS, Cost, Costs
 from ratchet.sessions.prices import remedy
 from ratchet.sessions.proof import way_out
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ratchet.sessions.checking import Checked
-    from ratchet.sessions.cost import Cost, Costs
     from ratchet.sessions.finding import SearchFound
     from ratchet.sessions.forgetting import Forgotten
     from ratchet.sessions.session import (

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TextIO
 
     from rich.text import Text as RichText
 

@@ -15,7 +15,7 @@ from ratchet.arguments import need_text, need_text_or_none
 from ratchet.errors import NotFound, UsageError
 from ratchet.lessons import lessons
 from ratchet.lessons.repositories import folder_of, project_of
-from ratchet.records import whole_in
+from ratchet.records import Lesson, LessonState, Quarantined, Scope, whole_in
 
 if TYPE_CHECKING:
     from ratchet.lessons.backtest.backtest import Backtest
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ratchet.lessons.trust import TrustedFile
     from ratchet.lessons.words.rules import Correction
     from ratchet.ports import Progress, Store
-    from ratchet.records import Lesson, LessonState, Quarantined, Scope
 
 log = logging.getLogger(__name__)
 

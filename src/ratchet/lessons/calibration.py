@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 
 from ratchet.lessons.finding import CALIBRATED, Bars, Sought, judged, quoted_names
 from ratchet.lessons.recall import bars_of, candidates
-from ratchet.records import Row, text_in, whole_in
+from ratchet.records import Json, Row, text_in, whole_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ratchet.ports import Store, Where
-    from ratchet.records import Json
 
 LEAST, MOST = 50, 250  # memories of a form from which, and up to which, thresholds are chosen
 LEAST_TRACES = 20

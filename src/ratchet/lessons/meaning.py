@@ -12,13 +12,10 @@ import re
 import string
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 log = logging.getLogger(__name__)
 WORDS = 60  # of a text that are looked at: the title of a report, and how it begins

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, Unpack
 
 from ratchet.failures.redaction.text import clean
 from ratchet.ids import CALL, uuid7
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from ratchet.records import Fields, Json, Version
 
 _WHO = ("self", "agent")  # neither a judge nor a note may rename who ran

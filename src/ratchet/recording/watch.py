@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from ratchet.errors import UsageError
 from ratchet.recording.run import Record, Run, Trials, current, log_fault
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from ratchet.records import Fields
 
 Function = TypeVar("Function", bound=Callable[..., object])

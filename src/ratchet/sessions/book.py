@@ -11,7 +11,7 @@ from ratchet.arguments import whole_id
 from ratchet.errors import NotFound, UsageError
 from ratchet.failures.kinds.known import need_known
 from ratchet.lessons.repositories import folders_of, project_of
-from ratchet.records import Json, outcome_of, text_in
+from ratchet.records import Json, Outcome, Pattern, Trial, outcome_of, text_in
 from ratchet.sessions import cost, finding, handoff, listing, opening, ways
 from ratchet.sessions.finding import Narrowed, SearchFound
 from ratchet.sessions.moments import StepMoment, moments
@@ -21,7 +21,6 @@ from ratchet.sessions.session import OutcomeDetail, OutcomePage, SessionDetail, 
 if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Progress, Store
-    from ratchet.records import Outcome, Pattern, Trial
     from ratchet.sessions.checking import Checked
     from ratchet.sessions.cost import CostBy, Costs
     from ratchet.sessions.digest import Digest

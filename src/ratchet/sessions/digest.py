@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from ratchet.lessons.failing import FailsBy, fails_by
 from ratchet.lessons.lessons import by_merit
 from ratchet.lessons.rows import lesson_of
-from ratchet.records import Json, Trial, number_in, text_in, whole_in
+from ratchet.records import Json, Pattern, Trial, number_in, text_in, whole_in
 from ratchet.sessions.cost import Cost, costs
 from ratchet.sessions.prices import Prices
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
-    from ratchet.records import Pattern
 
 _HOUR_S = 3_600
 _SHOWN = 5

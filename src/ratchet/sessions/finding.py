@@ -13,7 +13,7 @@ from ratchet.failures.health import EXCUSED
 from ratchet.failures.patterns.sums import ALL
 from ratchet.failures.searching import mark, month_marks, words_in
 from ratchet.lessons.repositories import known_as
-from ratchet.records import Json, Row, number_in, outcome_of, text_in
+from ratchet.records import Json, Outcome, Row, number_in, outcome_of, text_in
 from ratchet.sessions.behind import behind
 from ratchet.sessions.listing import title_of
 from ratchet.sessions.mending import fixes_of, named
@@ -22,7 +22,6 @@ from ratchet.sessions.ways import edits_of
 if TYPE_CHECKING:
     from ratchet.lessons.recall import Recalled
     from ratchet.ports import Store, Where
-    from ratchet.records import Outcome
 
 Noun = Literal["step", "diff", "words", "pattern", "lesson"]
 _PASTED_WORDS = 12  # a longer text is no search but something pasted

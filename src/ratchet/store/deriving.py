@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from ratchet.failures.patterns.sums import ALL
 from ratchet.records import Json, number_in, text_in, whole_in
 from ratchet.store.derived import template_terms_of
-from ratchet.store.kept_texts import keep_terms
+from ratchet.store.kept_texts import Executing, keep_terms
 from ratchet.store.sums import HOURS, fill_sums
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
-    from ratchet.store.kept_texts import Executing
 
 _AGAIN = 2
 _Counted = Counter[tuple[Json, ...]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from weakref import ref
 
 import psycopg
@@ -18,9 +18,6 @@ from psycopg.types.numeric import IntDumper
 
 from ratchet.errors import StoreError, UsageError
 from ratchet.store.address import SCHEMES, masked, without_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"

@@ -13,12 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ratchet.errors import UsageError
-from ratchet.records import Page
+from ratchet.records import Json, Page
 from ratchet.store.rows import column_names, read_names, row_of
 
 if TYPE_CHECKING:
     from ratchet.ports import Where
-    from ratchet.records import Json
     from ratchet.store.declaring import Column, Table
 
 Clause: TypeAlias = "tuple[str, list[Json]]"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ratchet.records import number_in, text_in
+from ratchet.records import Row, Trial, number_in, text_in
 
 if TYPE_CHECKING:
     from ratchet.ports import Store, Where
-    from ratchet.records import Row, Trial
 
 SHOWN = 20
 _LOOKED_AT = 50  # outcomes among which that of a run is looked for

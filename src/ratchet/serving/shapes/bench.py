@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from ratchet.evolving.bench.figures import MDE
+from ratchet.evolving.bench.figures import MDE, Figures, Paired
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.evolving.bench.book import ComparedRuns
-    from ratchet.evolving.bench.figures import Figures, Paired
     from ratchet.evolving.bench.rows import BenchRun
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ratchet.evolving.bench.agents import shown
 from ratchet.failures.redaction.text import redact
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.evolving.book import EvolveBook
     from ratchet.evolving.candidate import Candidate, Evolution
 

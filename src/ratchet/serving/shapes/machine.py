@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ratchet.serving.shapes.failures import PatternShape
 from ratchet.serving.shapes.lessons import LearnedShape
@@ -10,7 +10,6 @@ from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from ratchet.integrations.settings_file import Installed
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.sessions.session import SessionDetail
 
 

@@ -14,7 +14,9 @@ from math import isfinite
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
+    Any,
     Literal,
+    Self,
     TypeVar,
     cast,
     dataclass_transform,
@@ -25,8 +27,6 @@ from typing import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any, Self
-
     from ratchet.records import Json, Row
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from ratchet.failures.redaction.text import redact, redact_json
 from ratchet.healing.episode import Budget, Episode, Task
@@ -12,8 +12,6 @@ from ratchet.healing.queue.rows import QueuedTask, Resumption, Work
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.healing.queue.book import TaskDetail
     from ratchet.records import Row
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ratchet.serving.shapes.lessons import LessonEffectShape, PooledEffectShape
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.improving.book import ProposalBook, TrialDetail
     from ratchet.records import Proposal
 

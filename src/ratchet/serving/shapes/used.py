@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ratchet.serving.shapes.failures import FailsByShape, PatternShape
 from ratchet.serving.shapes.lessons import RecalledShape
@@ -10,8 +10,6 @@ from ratchet.serving.shapes.sessions import TokensShape
 from ratchet.serving.shapes.shape import Shape, said
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ratchet.sessions.digest import Digest
 
 

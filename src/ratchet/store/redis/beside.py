@@ -7,12 +7,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ratchet.errors import RedisError
-from ratchet.records import Json, text_in
+from ratchet.records import Json, Page, Row, text_in
 from ratchet.store.redis.naming import NAME, place_of_keys
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Progress, Store, Where
-    from ratchet.records import Page, Row
     from ratchet.store.redis.longterm import Algorithm, RedisState
     from ratchet.store.redis.tiers import RedisTiers
 

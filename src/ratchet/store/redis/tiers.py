@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import RedisError, StoreError
 from ratchet.ids import hex_of, uuid7
-from ratchet.records import text_in, whole_in
+from ratchet.records import Row, text_in, whole_in
 from ratchet.store.address import masked
 from ratchet.store.redis.longterm import INDEXED, Algorithm, RedisState, Vectors
 from ratchet.store.redis.naming import NAME, place_of_keys
@@ -22,7 +22,6 @@ from ratchet.store.retention import FORGOTTEN, RETENTION
 
 if TYPE_CHECKING:
     from ratchet.ports import Progress, Store
-    from ratchet.records import Row
 
 log = logging.getLogger(__name__)
 
