@@ -34,6 +34,8 @@ OPENINGS = {
     "a table": "user password\nbob hunter2hunter2\n",
     "a command": "docker login -u bob -p ",
     "a URL": "https://bob:",
+    "lines of a key": ("0aB/" * 16 + "\n") * 3,
+    "base64": "0aB/" * 16 + "==\n",
     "a cookie": "Set-Cookie: sid=",
 }
 FILLERS = (

@@ -90,10 +90,14 @@ def hide_middle(text: str) -> str:
             runs[-1].append(line.span())
         else:
             runs.append([line.span()])
-    for run in reversed([each for each in runs if len(each) >= _LEAST_LINES]):
-        for start, end in reversed(_with_cut_lines(text, run)):
-            text = f"{text[:start]}[redacted:private-key]{text[end:]}"
-    return text
+    out: list[str] = []
+    done = 0
+    for run in [each for each in runs if len(each) >= _LEAST_LINES]:
+        for start, end in _with_cut_lines(text, run):
+            if start >= done:
+                out += (text[done:start], "[redacted:private-key]")
+                done = end
+    return "".join((*out, text[done:]))
 
 
 def _is_next(between: str) -> bool:
