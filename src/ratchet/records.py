@@ -221,10 +221,8 @@ class Lesson:
         if self.is_habit and self.wrote > self.worked:
             return f"a habit here, in {self.wrote} sessions, in {self.worked} of them after this finding"
         verb = "a habit here," if self.is_habit else "passed" if self.state == "quarantined" else "worked"
-        if self.worked < self.tried:
-            return f"met in {met}, {verb} in {self.worked} of them"
         every = {1: "the only session that met it", 2: "both sessions"}.get(self.tried, f"all {met}")
-        return f"{verb} in {every}"
+        return f"met in {met}, {verb} in {self.worked} of them" if self.worked < self.tried else f"{verb} in {every}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,8 @@ def patterns(
         for lesson in [lesson for lesson in known if lesson not in looked_up[1:]][:2]:
             trust = f"{lesson.state}, worked out where the step fails" if lesson in looked_up else show.worked(lesson)
             said = Styled(f"  [{trust}]", show.STATE_STYLE[lesson.state])
-            show.advice(out, lesson.text, Styled("  -> "), said)
+            text = lesson.text.partition(" For example: ")[0] if lesson in looked_up else lesson.text
+            show.advice(out, text, Styled("  -> "), said)
         if not known and each.lessons:
             told = each.lessons[0]
             refused = show.plain(f"{told.text} ({told.reason or told.state})", 200)

@@ -12,8 +12,6 @@ from ratchet.arguments import whole_id
 from ratchet.errors import Conflict, NotFound, Refused, UsageError
 from ratchet.failures.patterns.merging import pattern_of_rule
 from ratchet.failures.searching import words_in
-from ratchet.failures.wordings import ABSENT, MISSING, in_one_wording
-from ratchet.lessons import edits, paths
 from ratchet.lessons.exposure import concerns
 from ratchet.lessons.rows import lesson_of, told
 from ratchet.lessons.standing import PROVEN_SESSIONS, without_repeats
@@ -213,9 +211,17 @@ def _looked_up(store: Store, patterns: Iterable[Row]) -> Iterator[tuple[str, str
 def looked_up(message: str) -> str:
     """The group of the lesson that works out at the failure what to say of this error, "" for none: of an edit whose
     text is not in its file, and of a file that is not there."""
+    from ratchet.failures.wordings import ABSENT, MISSING, in_one_wording
+
     said = in_one_wording(message.strip().removesuffix("Note: your current working directory is <path>.").strip())
     if said.startswith(ABSENT):
+        from ratchet.lessons import edits
+
         return edits.GROUP
+    if not any(words in said.lower() for words in ("no such file", "not exist", "enoent")):
+        return ""
+    from ratchet.lessons import paths
+
     return paths.GROUP if said.startswith(MISSING) or paths.missing_path(said.replace("<path>", "/a/b.c")) else ""
 
 

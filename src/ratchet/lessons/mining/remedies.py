@@ -52,14 +52,16 @@ def _checked(found: Remedy, failed: ToolCall, worked: ToolCall, piece: Piece) ->
     fits = found.reusable and len(found.text) <= ADVICE_CHARS and "\n" not in found.text
     reason = forbidden(found.do, failed.input) or forbidden(found.text, failed.input)
     if reason:
-        return replace(found, reusable=fits, reason=reason)
+        return replace(found, reason=reason)
     ran = _ran_with(worked, piece)
     reason = forbidden(ran, failed.input)
     if reason and forbidden(failed.input) == reason:
         reason = ""  # the step that failed did so, too: it is not what helped
     if not reason and found.rule in ("instead", "stand_in"):
         reason = drops_check(failed.input, worked.input)
-    return _culprit(worked, ran, reason) if reason else replace(found, reusable=fits)
+    if reason:
+        return _culprit(worked, ran, reason)
+    return found if fits else evidence("unclear", found.do)
 
 
 def _culprit(worked: ToolCall, ran: str, reason: str) -> Remedy:

@@ -34,8 +34,8 @@ _CODE = re.compile(r"<<|\n|(?:python\d?|node|ruby|perl|php|elixir|deno) (?:-\w )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
     """Difference between a call that failed and one that worked. `text` is the advice with placeholders; `do` what was
-    done, byte for byte; `reason` why it must not be advice ("" when it may). Only `reusable` remedies become lessons at
-    first sight."""
+    done, byte for byte; `reason` why it must not be advice ("" when it may). What is not `reusable` (a program
+    written for one case, a long story) becomes no lesson."""
 
     rule: Rule
     text: str
