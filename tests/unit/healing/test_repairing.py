@@ -454,6 +454,7 @@ def test_a_guard_does_what_the_failing_test_expects(tmp_path: Path) -> None:
     guard = "    if not parts:\n        raise ValueError('at least one')\n"
     assert f"def chain(*parts):\n{guard}    return 'kep' + str(parts)\n" in found
     assert "def chain(*parts):\n    return 'kept' + str(parts)\n" in found
+    assert "def chain(*parts):\n    raise ValueError('at least one')\n" in found
 
 
 def test_what_lies_in_the_projects_environment_is_none_of_its_files() -> None:

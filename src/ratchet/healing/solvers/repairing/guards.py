@@ -80,6 +80,8 @@ def lenient(p: Program, node: ast.AST) -> Iterator[Piece]:
 def expected(p: Program, node: ast.AST) -> Iterator[Piece]:
     """A case that is dealt with as the failing test expects: what it is to raise, or to return."""
     yield from placed(p, node, _expected)
+    if isinstance(node, ast.Return):
+        yield from ((*p.span(node), end, 0.5) for end in _raised(p, "value"))
 
 
 def _is_mapping(p: Program, node: ast.Subscript) -> bool:
