@@ -387,6 +387,8 @@ def test_a_parameter_that_a_patch_makes_nobody_read_is_told(after: str, gone: li
     source = "def f(a, b, c):\n    return {}\n"
     files = [{"f.py": source.format(each).encode()} for each in ("a + b", after)]
     assert [*unread(*files)] == gone
+    named = b"@overload\ndef f(a: int, b: int, c: int) -> int: ...\n\n\n"
+    assert [*unread(*({"f.py": named + each["f.py"]} for each in files))] == gone
 
 
 def test_what_says_the_same_in_fewer_words_comes_first() -> None:

@@ -18,22 +18,30 @@ Files = Mapping[str, bytes]
 
 
 def unread(before: Files, after: Files) -> Iterator[str]:
-    """The parameters that functions read before a patch and do not read with it."""
+    """The parameters that functions read before a patch, have still, and do not read with it."""
     for path, content in after.items():
-        old = {name: _read(function) for name, function in _functions(before[path])}
-        for name, function in _functions(content):
-            gone = old.get(name, frozenset()) & {*parameters_of(function)} - _read(function)
+        old, (given, read) = _parameters(before[path])[1], _parameters(content)
+        for name in given:
+            gone = (old.get(name, set()) & given[name]) - read[name]
             yield from (f"`{name}` reads `{each}` no more" for each in sorted(gone))
+
+
+def _parameters(content: bytes) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """The parameters of functions by their names, of those with one name together (overloads), and what they read of
+    them."""
+    given: dict[str, set[str]] = {}
+    read: dict[str, set[str]] = {}
+    for name, function in _functions(content):
+        own = {*parameters_of(function)}
+        loaded = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        given.setdefault(name, set()).update(own)
+        read.setdefault(name, set()).update({node.id for node in loaded} & own)
+    return given, read
 
 
 def _functions(content: bytes) -> Iterator[tuple[str, ast.AST]]:
     program = Program("", content)
     return ((program.qualname(node), node) for node in program.nodes if isinstance(node, FUNCTIONS))
-
-
-def _read(function: ast.AST) -> frozenset[str]:
-    loaded = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
-    return frozenset({node.id for node in loaded} & {*parameters_of(function)})
 
 
 def without_a_part(before: Files, after: Files) -> Iterator[tuple[str, Files, Files]]:
