@@ -27,7 +27,7 @@ from .pinning import by_heart, counted, literals_brought, other_constants, other
 from .program import content_of
 from .recollection import Remembered
 from .search import RepairSearch
-from .server import ForkServer
+from .server import ForkServer, RunReport
 from .suspects import told_suspects
 from .transplanting import in_place
 from .varying import Vocabulary, spoken_at
@@ -130,10 +130,11 @@ def _serve(server: ForkServer, request: Mapping[str, Any], out: Any) -> None:
         search.raised,
         _returned(server, search.calls) if inputs else (),
     )
-    grounds = replace(_grounded(server, search, choice), searched=not wanted.given)
+    grounds = replace(choice.grounds, failing=len(search.first.failing), searched=not wanted.given)
     if choice.patches:
-        grounds = _pinned(server, search, choice, grounds, said, wanted.seed)
-        grounds = replace(grounds, idle="; ".join(_idle(server, search, choice, said, known)))
+        traced = server.whole(choice.patches[0].files, trace=True)
+        grounds = _pinned(server, search, choice, _grounded(server, search, choice, traced, grounds), said, wanted.seed)
+        grounds = replace(grounds, idle="; ".join(_idle(server, search, choice, traced, said, known)))
     _tell(tell, server, search, problem, choice.patches, grounds)
 
 
@@ -173,23 +174,21 @@ def _vocabulary(search: RepairSearch, patches: Sequence[Patch]) -> Vocabulary:
     return Vocabulary.of(found)
 
 
-def _grounded(server: ForkServer, search: RepairSearch, choice: PatchChoice) -> PatchGrounds:
-    """Collect what speaks for the chosen patch, with what tests and examples say of it."""
-    if not choice.patches:
-        return replace(choice.grounds, failing=len(search.first.failing))
+def _grounded(
+    server: ForkServer, search: RepairSearch, choice: PatchChoice, traced: RunReport, grounds: PatchGrounds
+) -> PatchGrounds:
+    """Add what tests and examples say of the chosen patch, under which a run was traced."""
     best = choice.patches[0]
     places, passing = search.places_of(best), search.passing(best)
-    traced = server.whole(best.files, trace=True)
     calls = [each for each in calls_in(traced.trace) if each["test"] in passing | search.first.failing]
     keys = [(each["module"], each["function"], each["arguments"]) for each in [*calls, *search.healthy([best])]]
     inputs = [Input(*each, seed=0) for each in sorted({*keys})]
     ran = server.call({}, running(inputs, Vocabulary(), places), seconds=2 * CPU_S)  # the places are of the old text
     kept, mended, broken = search.examples(best)
     failing = {key for each, key in zip(calls, keys, strict=False) if each["test"] in search.first.failing}
-    named = choice.grounds.by_heart or _by_heart(server, best, [Input(*each, seed=0) for each in sorted(failing)])
+    named = grounds.by_heart or _by_heart(server, best, [Input(*each, seed=0) for each in sorted(failing)])
     return replace(
-        choice.grounds, by_heart=named, failing=len(search.first.failing), passing=len(passing),
-        repeated=_repeated(search.first.failing | passing),
+        grounds, by_heart=named, passing=len(passing), repeated=_repeated(search.first.failing | passing),
         cases=len({*ran} - {""}) if isinstance(ran, list) else 0, shown=kept + mended, broken=broken,
     )  # fmt: skip
 
@@ -251,10 +250,11 @@ def _idle(
     server: ForkServer,
     search: RepairSearch,
     choice: PatchChoice,
+    traced: RunReport,
     said: Callable[[Mapping[str, bytes]], list[str]],
     known: Vocabulary,
 ) -> Iterator[str]:
-    """Say what the chosen patch leaves without effect."""
+    """Say what the chosen patch, under which a run was traced, leaves without effect."""
     best, places = choice.patches[0], search.places_of(choice.patches[0])
     before = {path: content_of(os.path.join(server.root, path)) for path in best.files}
     yield from unread(before, best.files)
@@ -277,11 +277,12 @@ def _idle(
     others = together(lines for test, lines in ran.items() if test not in touched)
     runs = together(lines for test, lines in ran.items() if test in touched and test)
     old = {path: lines - others.get(path, set()) for path, lines in runs.items()}
-    now = together(server.whole(best.files, trace=True).lines.values())
-    left = stranded(server.root, before, best.files, places, old, now)
-    if left:
-        beside = server.beside(best.files, touched & search.localiser.beside, trace=True)
-        left = stranded(server.root, before, best.files, places, old, together([now, *beside.lines.values()]))
+    now = together(traced.lines.values())
+    left = stranded(server.root, before, best.files, places, old, now) if traced.whole else []
+    if left and (names := touched & search.localiser.beside):
+        beside = server.beside(best.files, names, trace=True)
+        now = together([now, *beside.lines.values()])
+        left = stranded(server.root, before, best.files, places, old, now) if beside.whole else []
     gone = next((place for place in left[:_LINES_LOOKED_AT] if not is_reached(place)), None)
     if gone is not None:
         yield f"nothing runs line {gone[1]} of {os.path.relpath(gone[0], server.root)} any more"
