@@ -120,7 +120,7 @@ def test_a_name_of_this_machine_is_no_public_one(work: Path) -> None:
 def test_no_proxy_stays(work: Path, world: DomainWorld) -> None:
     others = _below_the_keeper()  # those of a database that other tests have started
     Bubblewrap().run(Command(argv=("true",), view=View(folder=work), net=world.net))
-    give_up = time.monotonic() + 10  # a supervisor that has answered ends by itself
+    give_up = time.monotonic() + 60  # a supervisor that has answered ends by itself
     while (left := _below_the_keeper() - others) and time.monotonic() < give_up:
         time.sleep(0.05)
     assert left == set()

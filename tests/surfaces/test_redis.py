@@ -66,8 +66,8 @@ def teach(runtime: Runtime, count: int, start: int = 0) -> None:
 
 
 def settled(runtime: Runtime) -> bool:
-    """Tell whether Redis has caught up, within ten seconds."""
-    give_up = time.monotonic() + 10
+    """Tell whether Redis has caught up, within a minute."""
+    give_up = time.monotonic() + 60
     while time.monotonic() < give_up:
         runtime.drain()
         if all(each.ready for each in runtime.redis.tiers.states(runtime.redis.store)):

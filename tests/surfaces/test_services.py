@@ -164,7 +164,7 @@ hostssl all all ::1/128 trust clientcert=verify-full
 
 def answer(port: int, words: str) -> str:
     """All that a Redis says to these lines."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as asked:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as asked:
         asked.sendall(f"{words}\r\nQUIT\r\n".encode())
         said = b""
         while piece := asked.recv(4096):
