@@ -110,7 +110,7 @@ def run(example: Example, work: Path, home: Path) -> str:
     command = [sys.executable, "-"] if example.language == "python" else ["bash", "-c", example.text]
     stdin = example.text if example.language == "python" else ""
     done = subprocess.run(
-        command, cwd=work, env=environ_of(home), input=stdin, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=work, env=environ_of(home), input=stdin, capture_output=True, text=True, timeout=600, check=False
     )
     said = done.stdout + done.stderr
     assert done.returncode == 0, f"`{example.text}` ended with {done.returncode}:\n{said}"
