@@ -47,8 +47,8 @@ def own_check(folder: Path) -> OwnCheck | None:
         if _MAKE_TEST.search(read(name)):
             return OwnCheck(argv=("make", "test"), found=name)
     for place in ("", "test/", "tests/", "src/"):
-        for told in sorted(folder.glob(f"{place}*.test.*js")):
-            if _NODE_TEST.search(read(name := told.relative_to(folder).as_posix())):
+        for test in sorted(folder.glob(f"{place}*.test.*js")):
+            if _NODE_TEST.search(read(name := test.relative_to(folder).as_posix())):
                 return OwnCheck(argv=("node", "--test"), found=name)
     for name in ("test.py", "tests.py"):  # pytest collects neither by itself
         if (folder / name).is_file():

@@ -387,7 +387,7 @@ class RepairSearch:
         patch = patch if patch.exact else self._fewest(patch)
         if not self.patches:
             self._first_cpu_s, self._first_at = self._server.cpu_s, time.monotonic()
-            self._note(f"candidate {self.tried} passes; others are tried, to have a choice")
+            self._note(f"candidate {self.tried} passes{'' if patch.exact else '; others are tried, to have a choice'}")
         if all(is_doubtful(each) for each in self.patches):
             self._until = min(self._wanted.candidates, self.tried + self._more(patch))
             self._limit_choice(max(self._first_cpu_s, _DOUBTFUL_CPU_S if self._is_weak(patch) else _CHOICE_CPU_S))
