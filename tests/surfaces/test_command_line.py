@@ -526,6 +526,14 @@ def test_a_line_that_was_cut_off_is_told_in_one_sentence(shell: Shell) -> None:
     assert "Unterminated string starting at character" in shell.run("learn", "torn.jsonl").stdout
 
 
+def test_demo_shows_fewer_steps_with_the_lesson(shell: Shell) -> None:
+    said = shell.run("demo").stdout
+    steps = {name: int(count) for name, count in re.findall(r"^(with|without)\b.*: (\d+) steps$", said, re.MULTILINE)}
+    assert steps["with"] < steps["without"]
+    assert "edits tried the first time" in said
+    assert not (shell.home / "ratchet").exists(), "the demo touches nothing of the person's"
+
+
 def test_a_reader_that_goes_away_is_no_fault(taught: Shell) -> None:
     environ = {**os.environ, "RATCHET_HOME": str(taught.home / "ratchet")}
     done = subprocess.run(
