@@ -7,16 +7,16 @@ Readers never wait. Large batches travel as COPY; only one that meets a known ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any
 
 import psycopg
 
-from ratchet.errors import StoreError, UsageError
+from ratchet.errors import StoreError
 from ratchet.ports import Changes, Where
-from ratchet.records import Json, Page, Row
+from ratchet.records import Json, Row
 from ratchet.store import postgres_batches as batches
 from ratchet.store import postgres_terms, sql
 from ratchet.store import rows as codec
@@ -27,20 +27,22 @@ from ratchet.store.postgres_connections import OLDEST, Connection, Connections, 
 from ratchet.store.postgres_layout import ASK_LAYOUT, BEGIN, layout_of, migrate
 from ratchet.store.postgres_values import asked, fitted, fitted_where, values_of
 from ratchet.store.schema import TABLES, VERSION, table_of
-from ratchet.store.search import asked_words, searched, worded
 from ratchet.store.sql import POSTGRES
+from ratchet.store.sql_store import SqlStore
 
 _BATCH_ROWS = 16  # fewer are quicker one by one than by COPY with its savepoint
 _REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeEncodeError, OverflowError)
 
 
-class PostgresStore:
+class PostgresStore(SqlStore):
     """`ports.Store` in the Postgres database of `url`, for any number of threads, processes and machines.
 
     Each thread has its own connection, and a forked child opens its own; one that was lost is opened again. Messages
     name the database without its password. Raises UsageError for an address that cannot be read, StoreError when the
     database cannot be reached, is another program's or a newer Ratchet's; nothing is then changed.
     """
+
+    dialect = POSTGRES
 
     def __init__(self, url: str) -> None:
         self._known = False
@@ -53,13 +55,10 @@ class PostgresStore:
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Generator[None]:
         """All or nothing, one writer at a time. Nested use joins the outer one: only what leaves the outermost undoes
         anything. Raises StoreError when the database is down, or another writer holds it for more than 30 s."""
-        return self._transaction()
-
-    @contextmanager
-    def _transaction(self) -> Generator[None]:
         held = self._connections.held()
         if held.depth:
             held.depth += 1
@@ -85,110 +84,48 @@ class PostgresStore:
             held.depth, held.waiting = 0, []
 
     @contextmanager
-    def _writing(self, *, waits: bool = False) -> Generator[HeldConnection]:
+    def _writing(self) -> Generator[Connection]:
+        with self._changing() as held:
+            yield held.connection
+
+    @contextmanager
+    def _changing(self, *, waits: bool = False) -> Generator[HeldConnection]:
         """This thread's connection in a transaction; what waits was sent before, unless this `waits` itself."""
-        with self._transaction(), self._connections.translated():
+        with self.transaction(), self._connections.translated():
             held = self._connections.held()
             if not waits:
                 held.send()
             yield held
             held.wrote = True
 
-    def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
-        """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
-        if not rows:
-            return []
-        declared = table_of(table)
-        if declared.clustered:
-            raise UsageError(f"table {table} holds counters; use add")
-        with self._writing() as held:
+    def _insert_new(self, table: Table, rows: Sequence[Row]) -> list[int]:
+        with self._changing() as held:
             connection = held.connection
             if len(rows) < _BATCH_ROWS:
-                return [at for at, row in enumerate(rows) if _insert(connection, declared, row)]
-            if _attempt(held, lambda: _copy(connection, declared, rows)):
+                return [at for at, row in enumerate(rows) if _insert(connection, table, row)]
+            if _attempt(held, lambda: _copy(connection, table, rows)):
                 return list(range(len(rows)))
-            return _insert_unknown(connection, declared, rows)
+            return _insert_unknown(connection, table, rows)
 
-    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
-        declared = table_of(table)
-        found = self._connections.ask(sql.select_key(declared, POSTGRES), _asked_key(declared, key))
-        return codec.row_of(declared, found[0]) if found else None
-
-    def find(
-        self,
-        table: str,
-        where: Where | None = None,
-        *,
-        order: Sequence[str] = (),
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page:
-        """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
-        declared = table_of(table)
-        full = sql.full_order(declared, order)
-        after = None if cursor is None else _asked_after(declared, full, sql.after_cursor(full, cursor))
-        ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
-        fit = fitted_where(declared, where)
-        text, values = sql.select(declared, fit, POSTGRES, order=order, limit=ask, after=after)
-        return sql.page_of(declared, full, self._connections.ask(text, values), limit)
-
-    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
-        declared = table_of(table)
-        text, values = sql.group(declared, by, sums, fitted_where(declared, where), POSTGRES)
-        found = self._connections.ask(text, values)
-        return codec.rows_of((*by, *sums))([*map(_plain, held)] for held in found)
-
-    def add(self, table: str, rows: Sequence[Row]) -> None:
-        """Upsert: counters are added, extremes widened, other columns keep what came first."""
-        if not rows:
-            return
-        declared = table_of(table)
-        texts = batches.texts_of(declared, rows) if len(rows) > 1 else None
-        one = sql.upsert(declared, POSTGRES)
-        with self._writing(waits=True) as held:
+    def _add(self, table: Table, rows: Sequence[Row]) -> None:
+        texts = batches.texts_of(table, rows) if len(rows) > 1 else None
+        one = sql.upsert(table, POSTGRES)
+        with self._changing(waits=True) as held:
             if texts is not None:
-                held.waiting.append((batches.upsert(declared), texts))
+                held.waiting.append((batches.upsert(table), texts))
             else:
-                held.waiting += [(one, fitted(declared, row)) for row in rows]
-
-    def match(
-        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
-    ) -> list[Row]:
-        declared = searched(table_of(table))
-        words = {term: weight for term, weight in weights.items() if term.isalnum()}  # no other term is in any row
-        if not words:
-            return []
-        text, values = postgres_terms.weigh(declared, words, fitted_where(declared, where), limit)
-        return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
-
-    def having(
-        self,
-        table: str,
-        words: Sequence[str],
-        where: Where | None = None,
-        *,
-        without: Sequence[str] = (),
-        limit: int = 50,
-    ) -> list[Row]:
-        declared = worded(table_of(table))
-        asked, fitting = asked_words(words), fitted_where(declared, where)
-        text, values = postgres_terms.having(declared, asked, without, fitting, limit)
-        return [codec.row_of(declared, held) for held in self._connections.ask(text, values)]
-
-    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
-        found = self._connections.ask(*postgres_terms.spread(searched(table_of(table)), terms))
-        return {str(term): int(n) for term, n in found}
+                held.waiting += [(one, fitted(table, row)) for row in rows]
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
         declared = table_of(table)
         whole = codec.swapped(declared, key, revision, row)
-        with self._writing() as held:
+        with self._writing() as connection:
             if revision == 0:
-                return _insert(held.connection, declared, whole)
+                return _insert(connection, declared, whole)
             statement = sql.update_at_revision(declared, POSTGRES)
             values = [*fitted(declared, whole), *_asked_key(declared, key), revision]
-            return held.connection.execute(statement, values).rowcount == 1
+            return connection.execute(statement, values).rowcount == 1
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
         """`swap` for many rows, sent together."""
@@ -198,34 +135,17 @@ class PostgresStore:
         new = [fitted(declared, {**row, "revision": 1}) for row in rows if not codec.revision_of(row)]
         known = [row for row in rows if codec.revision_of(row)]
         written = 0
-        with self._writing() as held, held.connection.cursor() as cursor:
+        with self._writing() as connection, connection.cursor() as cursor:
             if new:
                 cursor.executemany(sql.insert(declared, POSTGRES), new)
                 written += cursor.rowcount
             texts = batches.texts_of(declared, known) if known else None
             if texts is not None:
-                written += held.connection.execute(batches.swap(declared), texts).rowcount
+                written += connection.execute(batches.swap(declared), texts).rowcount
             elif known:
                 cursor.executemany(sql.update_at_revision(declared, POSTGRES), _swaps(declared, known))
                 written += cursor.rowcount
         return written
-
-    def delete_before(self, table: str, column: str, value: float) -> int:
-        name = sql.column_of(table_of(table), column).name
-        with self._writing() as held:
-            return held.connection.execute(f'DELETE FROM "{table}" WHERE "{name}" < %s', (value,)).rowcount
-
-    def delete(self, table: str, where: Where) -> int:
-        declared = table_of(table)
-        text, values = sql.delete(declared, fitted_where(declared, where) or {}, POSTGRES)
-        with self._writing() as held:
-            return held.connection.execute(text, values).rowcount
-
-    def derive(self) -> None:
-        from ratchet.store.deriving import derive
-
-        with self._writing() as held:
-            derive(held.connection, "%s")
 
     def compact(self) -> None:
         """Let the server reuse the space, without a lock that anybody would wait for; it gives back what lies at the
@@ -244,6 +164,29 @@ class PostgresStore:
         self._connections.close()
 
     # -- the rest ------------------------------------------------------------------------------------------------
+
+    def _read(self, text: str, values: Sequence[Json]) -> list[Any]:
+        return self._connections.ask(text, values)
+
+    def _weighed(self, table: Table, weights: Mapping[str, float], where: Where | None, limit: int) -> list[Any]:
+        return self._read(*postgres_terms.weigh(table, weights, where, limit))
+
+    def _having(
+        self, table: Table, words: Sequence[str], without: Sequence[str], where: Where | None, limit: int
+    ) -> tuple[str, list[Json]]:
+        return postgres_terms.having(table, words, without, where, limit)
+
+    def _fitted_where(self, table: Table, where: Where | None) -> Where | None:
+        return fitted_where(table, where)
+
+    def _fitted_key(self, table: Table, key: str | tuple[str, ...]) -> list[Json]:
+        return _asked_key(table, key)
+
+    def _fitted_after(self, table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> list[Json]:
+        return [asked(table, table.by_name[name], value) for (name, _), value in zip(order, after, strict=True)]
+
+    def _sums(self, found: list[Any]) -> Iterator[list[Any]]:
+        return ([*map(_plain, held)] for held in found)
 
     def _opened(self, connection: Connection) -> None:
         """Look once at a database before it is used."""
@@ -322,10 +265,6 @@ def _swaps(table: Table, rows: Sequence[Row]) -> list[list[Json]]:
 def _asked_key(table: Table, key: str | tuple[str, ...]) -> list[Json]:
     named = zip(table.key, codec.key_values(table, key), strict=True)
     return [asked(table, table.by_name[name], value) for name, value in named]
-
-
-def _asked_after(table: Table, order: Sequence[tuple[str, bool]], after: Sequence[Json]) -> list[Json]:
-    return [asked(table, table.by_name[name], value) for (name, _), value in zip(order, after, strict=True)]
 
 
 def _plain(value: Any) -> Any:

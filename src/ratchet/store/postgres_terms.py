@@ -74,11 +74,6 @@ def having(
     return f'{text} ORDER BY held."rowid_" DESC LIMIT %s', [list(words), *unwanted, *values, limit]
 
 
-def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:
-    """Count the rows that have each term; "" stands for those that have any."""
-    return f'SELECT term, n FROM "{spread_of(table)}" WHERE term = ANY(%s)', [list(terms)]
-
-
 def weigh(table: Table, weights: Mapping[str, float], where: Where | None, limit: int) -> tuple[str, list[Json]]:
     """Rows by the sum of the weights of their terms, the highest first."""
     said, values = conditions(table, where, POSTGRES, prefix="held.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import UsageError
 from ratchet.store.rows import read_names
-from ratchet.store.sql import SQLITE, conditions
+from ratchet.store.sql import conditions
 
 if TYPE_CHECKING:
     from ratchet.ports import Where
@@ -125,14 +125,6 @@ def create(table: Table) -> list[str]:
         f'CREATE TRIGGER "{name}_old" BEFORE {on} WHEN {had} AND {changed} BEGIN {remove} END',
         f'CREATE TRIGGER "{name}_new" AFTER {on} WHEN {has} AND {changed} BEGIN {put} END',
     ]
-
-
-def spread(table: Table, terms: Sequence[str]) -> tuple[str, list[Json]]:
-    """Count the rows that have each term; "" stands for those that have any."""
-    return (
-        f'SELECT term, n FROM "{spread_of(table)}" WHERE term IN (SELECT value FROM json_each(?))',
-        [SQLITE.listed(list(terms))],
-    )
 
 
 def weigh(

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -25,11 +25,12 @@ from ratchet.store import search, sql
 from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate, need_layout
 from ratchet.store.schema import TABLES, table_of
+from ratchet.store.sql_store import SqlStore
 from ratchet.store.sqlite_faults import FULL, ROOM_BYTES, explained, found_full, free_bytes
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Where
-    from ratchet.records import Json, Page, Row
+    from ratchet.records import Json, Row
     from ratchet.store.declaring import Table
 
 BUSY_TIMEOUT_S = 30.0
@@ -64,7 +65,7 @@ class _Held:
     __del__ = close
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """`ports.Store` in one file, for any number of threads and processes.
 
     The file is created with mode 0600, its folder with 0700. Each thread has its own connection, and a forked child
@@ -72,6 +73,8 @@ class SqliteStore:
     StoreError.
     Raises StoreError when the path cannot be opened, is no store, or is a newer Ratchet's; nothing is then changed.
     """
+
+    dialect = sql.SQLITE
 
     def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
         self.path = Path(path)
@@ -98,15 +101,12 @@ class SqliteStore:
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Generator[None]:
         """All or nothing, immediate. Nested use joins the outer one: only what leaves the outermost undoes anything.
 
         Raises StoreError when the store is read-only.
         """
-        return self._transaction()
-
-    @contextmanager
-    def _transaction(self) -> Generator[None]:
         held = self._held()
         if held.depth:
             held.depth += 1
@@ -143,123 +143,48 @@ class SqliteStore:
         finally:
             held.depth = 0
 
-    def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
-        """Insert rows whose key is new; return the positions of those that were. Of equal keys the first wins."""
-        if not rows:
-            return []
-        declared = table_of(table)
-        if declared.clustered:
-            raise UsageError(f"table {table} holds counters; use add")
-        with self.transaction(), self._translated():
-            run = self._held().connection
-            before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table}"').fetchone()[0]
-            if self._write_many(declared, rows) == len(rows):
+    def _insert_new(self, table: Table, rows: Sequence[Row]) -> list[int]:
+        with self._writing() as run:
+            before = run.execute(f'SELECT COALESCE(MAX(rowid_), 0) FROM "{table.name}"').fetchone()[0]
+            if self._write_many(table, rows) == len(rows):
                 return list(range(len(rows)))
-            found = run.execute(f'SELECT {sql.quoted(declared.key)} FROM "{table}" WHERE rowid_ > ?', (before,))
+            found = run.execute(f'SELECT {sql.quoted(table.key)} FROM "{table.name}" WHERE rowid_ > ?', (before,))
             fresh = set(found.fetchall())
-        return _first_positions(declared, rows, fresh)
+        return _first_positions(table, rows, fresh)
 
-    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
-        declared = table_of(table)
-        found = self._read(sql.select_key(declared), codec.key_values(declared, key))
-        return codec.row_of(declared, found[0]) if found else None
+    def _add(self, table: Table, rows: Sequence[Row]) -> None:
+        with self._writing():
+            self._write_many(table, rows, adding=True)
 
-    def find(
-        self,
-        table: str,
-        where: Where | None = None,
-        *,
-        order: Sequence[str] = (),
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page:
-        """Rows in order (see `ports.Store`), read whole when there is no `limit`."""
-        declared = table_of(table)
-        full = sql.full_order(declared, order)
-        after = None if cursor is None else sql.after_cursor(full, cursor)
-        ask = None if limit is None else max(0, limit) + 1  # one more tells whether anything follows
-        text, values = sql.select(declared, where, order=order, limit=ask, after=after)
-        return sql.page_of(declared, full, self._read(text, values), limit)
-
-    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
-        text, values = sql.group(table_of(table), by, sums, where)
-        return codec.rows_of((*by, *sums))(self._read(text, values))
-
-    def add(self, table: str, rows: Sequence[Row]) -> None:
-        """Upsert: counters are added, extremes widened, other columns keep what came first."""
-        if not rows:
-            return
-        declared = table_of(table)
-        with self.transaction(), self._translated():
-            self._write_many(declared, rows, adding=True)
-
-    def match(
-        self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
-    ) -> list[Row]:
-        declared = search.searched(table_of(table))
-        words = {term: weight for term, weight in weights.items() if term.isalnum()}  # no other term is in any row
-        if not words:
-            return []
+    def _weighed(self, table: Table, weights: Mapping[str, float], where: Where | None, limit: int) -> list[Any]:
         few = _ORDERED * max(limit, 1)  # to put all in order takes a quarter of a search, and nearly all meet `where`
-        found = self._read(*search.weigh(declared, words, where, limit, ordered=few))
-        if len(found) < limit:
-            found = self._read(*search.weigh(declared, words, where, limit))
-        return [codec.row_of(declared, held) for held in found]
+        found = self._read(*search.weigh(table, weights, where, limit, ordered=few))
+        return found if len(found) >= limit else self._read(*search.weigh(table, weights, where, limit))
 
-    def having(
-        self,
-        table: str,
-        words: Sequence[str],
-        where: Where | None = None,
-        *,
-        without: Sequence[str] = (),
-        limit: int = 50,
-    ) -> list[Row]:
-        declared = search.worded(table_of(table))
-        text, values = search.having(declared, search.asked_words(words), without, where, limit)
-        return [codec.row_of(declared, held) for held in self._read(text, values)]
-
-    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
-        text, values = search.spread(search.searched(table_of(table)), terms)
-        return dict(self._read(text, values))
+    def _having(
+        self, table: Table, words: Sequence[str], without: Sequence[str], where: Where | None, limit: int
+    ) -> tuple[str, list[Json]]:
+        return search.having(table, words, without, where, limit)
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         """Compare-and-set of a whole row: fields that `row` lacks are gone afterwards, its key is `key`."""
         declared = table_of(table)
         whole = codec.swapped(declared, key, revision, row)
-        with self.transaction(), self._translated():
+        with self._writing() as run:
             if revision == 0:
                 return self._write_many(declared, [whole]) == 1
             plain = codec.storable(declared, codec.values_of(declared, whole))
-            run = self._held().connection.execute
             named = codec.key_values(declared, key)
-            return run(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
+            return run.execute(sql.update_at_revision(declared), [*plain, *named, revision]).rowcount == 1
 
     def swap_many(self, table: str, rows: Sequence[Row]) -> int:
         """`swap` for many rows in one transaction; those that are new are one batch."""
         declared = table_of(table)
         named = [(codec.key_of(declared, row), codec.revision_of(row), row) for row in rows]
         new = [codec.swapped(declared, key, 0, row) for key, revision, row in named if not revision]
-        with self.transaction(), self._translated():
+        with self._writing():
             done = self._write_many(declared, new) if new else 0
             return done + sum(self.swap(table, key, revision, row) for key, revision, row in named if revision)
-
-    def delete_before(self, table: str, column: str, value: float) -> int:
-        name = sql.column_of(table_of(table), column).name
-        with self.transaction(), self._translated():
-            run = self._held().connection.execute
-            return run(f'DELETE FROM "{table}" WHERE "{name}" < ?', (value,)).rowcount
-
-    def delete(self, table: str, where: Where) -> int:
-        text, values = sql.delete(table_of(table), where)
-        with self.transaction(), self._translated():
-            return self._held().connection.execute(text, values).rowcount
-
-    def derive(self) -> None:
-        from ratchet.store.deriving import derive
-
-        with self.transaction(), self._translated():
-            derive(self._held().connection, "?")
 
     def compact(self) -> None:
         with self._translated():
@@ -280,6 +205,11 @@ class SqliteStore:
                 held.close()
 
     # -- connections ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with self.transaction(), self._translated():
+            yield self._held().connection
 
     def _held(self) -> _Held:
         """This thread's connection, opened by its first use in this process."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from ratchet.errors import RedisError
-from ratchet.records import Json, Page, Row, text_in
+from ratchet.records import Json, Row, text_in
 from ratchet.store.redis.naming import NAME, place_of_keys
 
 if TYPE_CHECKING:
-    from ratchet.ports import Changes, Progress, Store, Where
+    from ratchet.ports import Progress, Store, Where
     from ratchet.store.redis.longterm import Algorithm, RedisState
     from ratchet.store.redis.tiers import RedisTiers
 
@@ -28,6 +27,9 @@ class StoreBesideRedis:
     def __init__(self, store: Store, tiers: RedisTiers) -> None:
         self.store = store
         self.tiers = tiers
+        # Redis has no part in these.
+        self.transaction, self.get, self.find, self.sum_by = store.transaction, store.get, store.find, store.sum_by
+        self.add, self.having, self.spread, self.changes = store.add, store.having, store.spread, store.changes
 
     def match(
         self, table: str, weights: Mapping[str, float], where: Where | None = None, *, limit: int = 64
@@ -59,48 +61,11 @@ class StoreBesideRedis:
         """Tell how much of what is searched Redis holds. Raises RedisError, StoreError."""
         return self.tiers.states(self.store)
 
-    # -- the store's own verbs -----------------------------------------------------------------------------------------
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return self.store.transaction()
+    # -- the store's verbs -----------------------------------------------------------------------------------------
 
     def insert_new(self, table: str, rows: Sequence[Row]) -> list[int]:
         self.tiers.written(table)
         return self.store.insert_new(table, rows)
-
-    def get(self, table: str, key: str | tuple[str, ...]) -> Row | None:
-        return self.store.get(table, key)
-
-    def find(
-        self,
-        table: str,
-        where: Where | None = None,
-        *,
-        order: Sequence[str] = (),
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> Page:
-        return self.store.find(table, where, order=order, limit=limit, cursor=cursor)
-
-    def sum_by(self, table: str, by: Sequence[str], sums: Sequence[str], where: Where | None = None) -> list[Row]:
-        return self.store.sum_by(table, by, sums, where)
-
-    def add(self, table: str, rows: Sequence[Row]) -> None:
-        self.store.add(table, rows)
-
-    def having(
-        self,
-        table: str,
-        words: Sequence[str],
-        where: Where | None = None,
-        *,
-        without: Sequence[str] = (),
-        limit: int = 50,
-    ) -> list[Row]:
-        return self.store.having(table, words, where, without=without, limit=limit)
-
-    def spread(self, table: str, terms: Sequence[str]) -> dict[str, int]:
-        return self.store.spread(table, terms)
 
     def swap(self, table: str, key: str | tuple[str, ...], revision: int, row: Row) -> bool:
         self.tiers.written(table)
@@ -129,9 +94,6 @@ class StoreBesideRedis:
     def compact(self) -> None:
         self.store.compact()
         self.catch_up()  # what is gone here stands there no longer
-
-    def changes(self) -> Changes:
-        return self.store.changes()
 
     def close(self) -> None:
         self.store.close()
