@@ -20,7 +20,6 @@ from ratchet.evolving.bench.watch import LOSS, BenchWatch, sentence
 from ratchet.failures.spans import span
 
 _STATE_STYLES = {"ended": "green", "running": "cyan", "budget": "yellow", "cancelled": "yellow", "killed": "yellow"}
-_BAR = 20
 _PATH_CHARS = 5_000  # more than a path may have
 
 

@@ -77,14 +77,16 @@ def raised(error: BaseException) -> Raised:
     """Read an exception of any library, without importing it and whatever its attributes do."""
     cls = type(error)
     module = "" if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}."
-    said = _text_of(error)
-    number = _get(error, "errno")
+    said = text_of(error)
+    number = attribute(error, "errno")
     status, exit_code = _status_of(error), None
     code = _code_of(error) or (errno.errorcode.get(number, "") if isinstance(number, int) else "")
-    returned = _get(error, "returncode")
+    returned = attribute(error, "returncode")
     if isinstance(returned, int):
         exit_code = returned
-        said = "\n".join(filter(None, (said, _decoded(_get(error, "stderr")), _decoded(_get(error, "output")))))
+        said = "\n".join(
+            filter(None, (said, _decoded(attribute(error, "stderr")), _decoded(attribute(error, "output"))))
+        )
     return Raised(
         text=said or f"{module}{cls.__qualname__}",  # as `record` keeps it: the same failure has the same signature
         classes=tuple(base.__name__ for base in cls.__mro__[:-1] if base not in (Exception, BaseException)),
@@ -127,7 +129,7 @@ def chain(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(one))
         yield one
-        held = (_get(one, "reason"), *one.args[:1])  # urllib's URLError, urllib3's MaxRetryError, requests'
+        held = (attribute(one, "reason"), *one.args[:1])  # urllib's URLError, urllib3's MaxRetryError, requests'
         wrapped = [one.__cause__, _last_attempt(one), *_members(one), *held]
         waiting += [inner for inner in wrapped if isinstance(inner, BaseException)]
 
@@ -138,16 +140,16 @@ def _members(error: BaseException) -> tuple[object, ...]:
 
 def _last_attempt(error: BaseException) -> object:
     """tenacity's RetryError keeps the failed future, stamina and backoff chain the cause."""
-    attempt = _get(error, "last_attempt")
-    return _get(attempt, "_exception") if attempt is not None else None
+    attempt = attribute(error, "last_attempt")
+    return attribute(attempt, "_exception") if attempt is not None else None
 
 
 def _status_of(error: BaseException) -> int | None:
-    response = _get(error, "response")
+    response = attribute(error, "response")
     meta = response.get("ResponseMetadata") if isinstance(response, Mapping) else None  # botocore
     found = (
-        *(_get(error, name) for name in ("status_code", "status", "http_status", "code")),
-        *(_get(response, name) for name in ("status_code", "status")),
+        *(attribute(error, name) for name in ("status_code", "status", "http_status", "code")),
+        *(attribute(response, name) for name in ("status_code", "status")),
         meta.get("HTTPStatusCode") if isinstance(meta, Mapping) else None,
     )
     return next((int(value) for value in found if isinstance(value, int) and 400 <= value <= 599), None)
@@ -155,17 +157,17 @@ def _status_of(error: BaseException) -> int | None:
 
 def _code_of(error: BaseException) -> str:
     """The provider's own words: `code`, `type`, those in the body, botocore's Error.Code, gRPC's status, JSON-RPC's."""
-    response, body = _get(error, "response"), _get(error, "body")
+    response, body = attribute(error, "response"), attribute(error, "body")
     boto = response.get("Error") if isinstance(response, Mapping) else None
     inner = body.get("error", body) if isinstance(body, Mapping) else None
-    jsonrpc = _get(_get(error, "error"), "code")
-    said: list[object] = [_get(error, "code"), _get(error, "type"), _get(error, "error_code"), jsonrpc]
+    jsonrpc = attribute(attribute(error, "error"), "code")
+    said: list[object] = [attribute(error, "code"), attribute(error, "type"), attribute(error, "error_code"), jsonrpc]
     if isinstance(boto, Mapping):
         said.append(boto.get("Code"))
     if isinstance(inner, Mapping):
         said += [inner.get("type"), inner.get("code"), inner.get("status")]
     if hasattr(type(error), "code") and callable(said[0]):  # gRPC: a method that returns an enum
-        said[0] = _get(_called(said[0]), "name")
+        said[0] = attribute(_called(said[0]), "name")
     words = [value for value in said if isinstance(value, str) and len(value) < 100]
     if isinstance(jsonrpc, int):
         words.append(str(jsonrpc))
@@ -179,7 +181,7 @@ def _called(method: object) -> object:
         return None
 
 
-def _get(thing: object, name: str) -> object:
+def attribute(thing: object, name: str) -> object:
     """An attribute, or None: properties of foreign exceptions raise (an unread httpx response does)."""
     try:
         return getattr(thing, name, None)
@@ -187,7 +189,7 @@ def _get(thing: object, name: str) -> object:
         return None
 
 
-def _text_of(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001  (a broken __str__ must not hide the failure it belongs to)

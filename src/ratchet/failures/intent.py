@@ -27,7 +27,6 @@ _QUOTE_SIGN = compiled(r"\\.|['\"]")
 _BACKQUOTED = compiled(r"(?s)\\.|'[^']*'?|\"(?:[^\"\\]|\\.)*\"?|`([^`]*)`")
 _SPLITS = frozenset(("&&", "||", ";", ";;", "|", "|&", "||&", "&", "\n", "(", ")"))
 _PIPES = frozenset(("|", "|&"))
-_SPECIAL = compiled(r"[\s;&|<>()]")
 _ASSIGNMENT = compiled(r"[A-Za-z_]\w*\+?=")
 _WORD = compiled(r"[a-z][a-z0-9]*(?:[-_:][a-z0-9]+)*$")
 _TASK = compiled(r"[:a-z][\w:.-]*$")  # a build tool's task: `ecto.migrate`, `:app:testDebug`

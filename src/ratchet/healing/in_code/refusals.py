@@ -33,7 +33,6 @@ _METHOD_NAMES = (
 )
 _METHODS = frozenset(_METHOD_NAMES.split())
 _TRIES = (ast.Try, ast.TryStar)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 

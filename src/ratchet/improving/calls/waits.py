@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from ratchet.failures.classification import chain
+from ratchet.failures.classification import attribute, chain, text_of
 
 _NEAR_S = 7 * 86_400.0  # a number that is as near to now as this is a moment, and no duration
 _SCANNED = 4_000  # characters of a message that are read
@@ -39,7 +39,7 @@ def named_wait_s(error: BaseException, *, now: float) -> float | None:
     before words ("try again in 1m30s", `"retryDelay": "17s"`); the exception itself before what it wraps.
     """
     for one in chain(error):
-        for found in (_in_headers(one, now), _in_attributes(one, now), wait_in_words_s(_text_of(one))):
+        for found in (_in_headers(one, now), _in_attributes(one, now), wait_in_words_s(text_of(one))):
             if found is not None:
                 return found
     return None
@@ -69,8 +69,8 @@ def _unit_s(word: str) -> float:
 
 
 def _in_headers(error: BaseException, now: float) -> float | None:
-    for holder in (error, _get(error, "response")):
-        headers = _get(holder, "headers")
+    for holder in (error, attribute(error, "response")):
+        headers = attribute(holder, "headers")
         metadata = holder.get("ResponseMetadata") if isinstance(holder, Mapping) else None  # botocore
         if isinstance(metadata, Mapping):
             headers = metadata.get("HTTPHeaders")
@@ -128,15 +128,15 @@ def _decoded(value: object) -> str:
 
 def _in_attributes(error: BaseException, now: float) -> float | None:
     for name in ("retry_after", "retry_after_s", "retry_delay"):
-        value = _get(error, name)
+        value = attribute(error, name)
         if isinstance(value, bool):
             continue
         found = _seconds(value, now)
         if found is None:
-            found = _seconds(_get(value, "seconds"), now)  # google.rpc.RetryInfo
+            found = _seconds(attribute(value, "seconds"), now)  # google.rpc.RetryInfo
         if found is not None:
             return found
-    body = _get(error, "body")
+    body = attribute(error, "body")
     return wait_in_words_s(json.dumps(body, default=str)[:_SCANNED]) if isinstance(body, dict | list) else None
 
 
@@ -150,17 +150,3 @@ def _from_moment(value: float, now: float) -> float:
 
 def _sane(seconds: float) -> float | None:
     return seconds if seconds >= 0 else None  # NaN neither
-
-
-def _get(thing: object, name: str) -> object:
-    try:
-        return getattr(thing, name, None)
-    except Exception:  # noqa: BLE001  (properties of foreign exceptions raise: an unread response does)
-        return None
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  (a broken __str__ names no wait)
-        return ""
