@@ -8,10 +8,11 @@ from __future__ import annotations
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
-from ratchet.errors import UsageError
+from ratchet.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from ratchet.ports import Store
+    from ratchet.records import Row
 
 _LEAST_CHARS = 3  # of an id: fewer name nearly everything
 
@@ -82,6 +83,15 @@ def whole_id(store: Store, table: str, given: str) -> str:
     if len(found) > 1:
         raise UsageError(f"{given} begins several ids ({', '.join(found)}, ...): give more of it")
     return found[0] if found else given
+
+
+def named_row(store: Store, table: str, given: str, noun: str, listing: str) -> Row:
+    """The row of an id, or of its beginning. Raises NotFound, which names the command that lists them, and UsageError
+    as `whole_id`."""
+    row = store.get(table, whole_id(store, table, given))
+    if row is None:
+        raise NotFound(f"no {noun} {given}; `ratchet {listing}` names those that there are")
+    return row
 
 
 def _said(value: object) -> str:

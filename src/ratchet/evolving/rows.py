@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ratchet import ids
-from ratchet.arguments import whole_id
-from ratchet.errors import Conflict, NotFound
+from ratchet.arguments import named_row
+from ratchet.errors import Conflict
 from ratchet.evolving.bench.benchmark import Evaluation
 from ratchet.evolving.candidate import ArchiveTally, Candidate, Evolution
 from ratchet.ports import Store
@@ -56,10 +56,7 @@ def write(store: Store, held: Evolution, verb: str = "", **changes: object) -> E
 
 def evolution(store: Store, run: str) -> Evolution:
     """One run. Raises NotFound."""
-    row = store.get("evolutions", whole_id(store, "evolutions", run))
-    if row is None:
-        raise NotFound(f"no evolve run {run}; `ratchet evolve list` names those that there are")
-    return record_of(Evolution, row)
+    return record_of(Evolution, named_row(store, "evolutions", run, "evolve run", "evolve list"))
 
 
 def listed(store: Store, *, limit: int | None = None) -> list[Evolution]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from ratchet import ids
-from ratchet.arguments import whole_id
+from ratchet.arguments import named_row
 from ratchet.errors import Conflict, NotFound
 from ratchet.healing.episode import Attempt, Budget, Episode, Memo, Task
 from ratchet.ports import Store
@@ -108,9 +108,7 @@ def keep(store: Store, attempt: Attempt, verb: str, **about: Json) -> Attempt:
 
 def episode(store: Store, episode_id: str) -> Episode:
     """One episode with its attempts. Raises NotFound."""
-    row = store.get("episodes", whole_id(store, "episodes", episode_id))
-    if row is None:
-        raise NotFound(f"no episode {episode_id}; `ratchet episodes list` names those that there are")
+    row = named_row(store, "episodes", episode_id, "episode", "episodes list")
     return replace(_episode_of(row), attempts=tuple(attempts(store, str(row["id"]))))
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ratchet import ids
-from ratchet.arguments import whole_id
-from ratchet.errors import Conflict, NotFound
+from ratchet.arguments import named_row
+from ratchet.errors import Conflict
 from ratchet.evolving.bench.benchmark import Agent, Split
 from ratchet.evolving.job import ExecutorName
 from ratchet.ports import Store
@@ -96,10 +96,7 @@ def write(store: Store, held: BenchRun, verb: str = "", **changes: object) -> Be
 
 def benchrun(store: Store, run: str) -> BenchRun:
     """One run. Raises NotFound."""
-    row = store.get("benchruns", whole_id(store, "benchruns", run))
-    if row is None:
-        raise NotFound(f"no bench run {run}; `ratchet bench history` names those that there are")
-    return _of(row)
+    return _of(named_row(store, "benchruns", run, "bench run", "bench history"))
 
 
 def listed(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from ratchet.arguments import whole_id
-from ratchet.errors import Conflict, NotFound, Refused
+from ratchet.arguments import named_row
+from ratchet.errors import Conflict, Refused
 from ratchet.failures.redaction.text import clean
 from ratchet.ids import hex_of
 from ratchet.improving.trials.guard import Guard
@@ -32,10 +32,7 @@ def proposals(store: Store, *, states: Sequence[ProposalState] = STATES, agent: 
 
 def proposal(store: Store, proposal_id: str) -> Proposal:
     """One proposal. Raises NotFound."""
-    row = store.get("proposals", whole_id(store, "proposals", proposal_id))
-    if row is None:
-        raise NotFound(f"no proposal {proposal_id}; `ratchet proposals list` names those that there are")
-    return record_of(Proposal, row)
+    return record_of(Proposal, named_row(store, "proposals", proposal_id, "proposal", "proposals list"))
 
 
 def put_forward(store: Store, problem: Problem, suggested: Sequence[Fix], *, now: float) -> Proposal | None:

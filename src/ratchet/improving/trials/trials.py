@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ratchet.arguments import whole_id
-from ratchet.errors import Conflict, NotFound
+from ratchet.arguments import named_row
+from ratchet.errors import Conflict
 from ratchet.records import Json, Row, Trial, TrialState, as_row, record_of
 
 if TYPE_CHECKING:
@@ -25,10 +25,7 @@ def row_of(trial: Trial) -> Row:
 
 def trial(store: Store, trial_id: str) -> Trial:
     """One trial. Raises NotFound."""
-    row = store.get("trials", whole_id(store, "trials", trial_id))
-    if row is None:
-        raise NotFound(f"no trial {trial_id}; `ratchet trials list` names those that there are")
-    return record_of(Trial, row)
+    return record_of(Trial, named_row(store, "trials", trial_id, "trial", "trials list"))
 
 
 def trials(
