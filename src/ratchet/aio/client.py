@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from ratchet.aio.books import (
     AsyncCureBook,
@@ -24,6 +24,7 @@ from ratchet.client import Ratchet
 
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Unpack
 
     from ratchet.config import Tunables
     from ratchet.failures.patterns.health import Health

@@ -125,13 +125,6 @@ def test_a_patch_that_keeps_other_answers_is_preferred() -> None:
     assert keeping(["!x"], ["a"]) == 0.0
 
 
-def test_an_exception_that_tests_ask_for_is_to_be_raised_on_purpose() -> None:
-    """`now() + 1` raises a TypeError as well."""
-    before, wanted = ["i:1"] * 4, {"TypeError"}
-    assert keeping(before, ["!!TypeError", *before[1:]], wanted) > keeping(before, ["!TypeError", *before[1:]], wanted)
-    assert keeping(before, ["!!KeyError"] * 4, wanted) == keeping(before, ["!TypeError"] * 4, wanted) == -1
-
-
 def test_answers_that_hold_the_time_are_compared_in_their_other_parts() -> None:
     one, other = [["s:1", "s:x"], ["i:2", "i:y"]], [["s:3", "s:x"], ["i:2", "i:y"]]
     noisy = noise(one, other)
