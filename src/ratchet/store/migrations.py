@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from ratchet.errors import StoreError
 from ratchet.store import search
-from ratchet.store.migration_steps import PLAN, Migrating, Step, take_steps
 from ratchet.store.schema import TABLES, VERSION
 from ratchet.store.sql import quoted
 
 if TYPE_CHECKING:
     from ratchet.store.declaring import Column, Table
+    from ratchet.store.migration_steps import Migrating, Step
 
 APPLICATION_ID = 0x52746368  # "Rtch": tells a store of ours from any other SQLite file
 
@@ -31,7 +31,7 @@ def migrate(
     *,
     tables: Iterable[Table] = TABLES.values(),
     version: int = VERSION,
-    plan: Mapping[int, Step] = PLAN,
+    plan: Mapping[int, Step] | None = None,
 ) -> None:
     """Bring the database at `path` to `version`: all or nothing, and nothing when it is there already.
 
@@ -39,6 +39,8 @@ def migrate(
     """
     if _found(connection, path, version) == version:
         return
+    from ratchet.store.migration_steps import PLAN, take_steps
+
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Read again: another process may have migrated while this one waited for the lock.
@@ -46,7 +48,7 @@ def migrate(
         if found < version:
             for table in tables:
                 _lay_out(connection, table)
-            take_steps(_migrating(connection), found, version, plan)
+            take_steps(_migrating(connection), found, version, PLAN if plan is None else plan)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {version}")
         connection.execute("COMMIT")
@@ -57,6 +59,8 @@ def migrate(
 
 
 def _migrating(connection: sqlite3.Connection) -> Migrating:
+    from ratchet.store.migration_steps import Migrating
+
     def drop_words(table: str) -> None:
         for end in ("in", "out", "new"):
             connection.execute(f'DROP TRIGGER IF EXISTS "{table}_words_{end}"')

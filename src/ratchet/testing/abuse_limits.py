@@ -29,7 +29,7 @@ def _marked(place: Scene, ran: Ran) -> list[str]:
 
 
 def _soon(place: Scene, ran: Ran) -> list[str]:
-    """What would go on for minutes has ended: a busy machine takes its time."""
+    """See that an order which would go on for minutes has ended; a busy machine takes its time."""
     del place
     return [f"took {ran.wall_s:.1f} s"] if ran.wall_s > DEFAULT.wall_s / 2 else []
 
