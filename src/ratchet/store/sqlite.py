@@ -26,7 +26,6 @@ from ratchet.store.listening import Polling
 from ratchet.store.migrations import check, migrate, need_layout
 from ratchet.store.schema import TABLES, table_of
 from ratchet.store.sql_store import SqlStore
-from ratchet.store.sqlite_faults import FULL, ROOM_BYTES, explained, found_full, free_bytes
 
 if TYPE_CHECKING:
     from ratchet.ports import Changes, Where
@@ -95,8 +94,11 @@ class SqliteStore(SqlStore):
     def readonly(self) -> bool:
         """Tell whether nothing can be written: as it was opened, or while its disk has no more room than when a write
         found it full."""
-        if self._full_bytes is not None and free_bytes(self.path) > self._full_bytes + ROOM_BYTES:
-            self._full_bytes = None
+        if self._full_bytes is not None:
+            from ratchet.store.sqlite_faults import ROOM_BYTES, free_bytes
+
+            if free_bytes(self.path) > self._full_bytes + ROOM_BYTES:
+                self._full_bytes = None
         return self._asked_readonly or self._full_bytes is not None
 
     # -- verbs ---------------------------------------------------------------------------------------------------
@@ -117,6 +119,8 @@ class SqliteStore(SqlStore):
             return
         if self.readonly:
             if self._full_bytes is not None:
+                from ratchet.store.sqlite_faults import FULL
+
                 raise StoreError(f"{self.path}: {FULL}")
             raise StoreError(
                 f"{self.path} is read-only: nothing was written; give write access to the file and its folder"
@@ -270,6 +274,8 @@ class SqliteStore(SqlStore):
         except sqlite3.IntegrityError as error:
             raise UsageError(f"this row cannot be stored in {self.path}: {error}; give the missing field") from error
         except (sqlite3.Error, OSError) as error:
+            from ratchet.store.sqlite_faults import explained, found_full
+
             free = found_full(self.path, error)
             self._full_bytes = self._full_bytes if free is None else free
             raise explained(self.path, error) from error
