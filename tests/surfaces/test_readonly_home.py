@@ -15,7 +15,7 @@ from ratchet import Ratchet
 from ratchet.cli.app import cli
 from ratchet.cli.demo import HISTORY
 from ratchet.errors import StoreError, UsageError
-from ratchet.store import sqlite, sqlite_faults
+from ratchet.store import sqlite_faults
 from ratchet.store.sqlite import SqliteStore
 
 FILL = (
@@ -105,7 +105,6 @@ def test_a_disk_that_has_room_again_is_written_to_again(tmp_path: Path, monkeypa
     store = SqliteStore(tmp_path / "ratchet.db")
     free = [0]
     monkeypatch.setattr(sqlite_faults, "free_bytes", lambda path: free[0])
-    monkeypatch.setattr(sqlite, "free_bytes", lambda path: free[0])
     store._held().connection.execute("PRAGMA max_page_count = 1")  # SQLite says so as of a full disk
     with pytest.raises(StoreError, match="disk is full"), store.transaction():
         store.insert_new("meta", [{"name": "a" * 50, "value": "b" * 9_000_000}])
