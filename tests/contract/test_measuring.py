@@ -323,7 +323,8 @@ def test_an_agent_that_reaches_for_scores_or_archive_is_named(ground: Ground) ->
 
 
 def test_an_agent_finds_no_grader(ground: Ground) -> None:
-    hunt = f"grep -rlI {SECRET[:8]} . /tmp /home /var/tmp /dev/shm 2>/dev/null"
+    beside = "--exclude-dir=.venv"  # the interpreter and its packages, where the checkout lies in /tmp
+    hunt = f"grep -rlI {beside} {SECRET[:8]} . /tmp /home /var/tmp /dev/shm 2>/dev/null"
     made = ground.made(f"{hunt} | head; ls -a; {GOOD}")
     assert SECRET not in made.output
     assert "check.py" not in made.output
