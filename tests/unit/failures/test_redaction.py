@@ -389,6 +389,21 @@ def test_a_value_behind_an_escaped_line_end_or_tab_is_gone(frame: str, secret: s
     assert found == frame.replace("%s", found[found.index("[redacted:") : found.index("]") + 1])
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(f"GET /r?to=https%3A%2F%2Fx.dev%2Fa%3F{name}%3D@@" for name in ("key", "code", "auth", "sas")),
+        "GET /r?to=https%3A%2F%2Fx.dev%2Fa%3Fb%3D1%26key%3D@@&c=2",
+        "$ ngrok config add-authtoken @@",
+        "ngrok authtoken @@ && ngrok http 80",
+    ],
+)
+def test_a_key_in_an_address_within_an_address_and_a_tunnels_token_are_gone(frame: str) -> None:
+    secret = "abcdefghijklmnop" + "qrstuvwxyz"  # nothing about it looks like a secret: the frame has to tell
+    assert secret not in redact(frame.replace("@@", secret))
+    assert redact(frame.replace("@@", "short")) == frame.replace("@@", "short")
+
+
 @pytest.mark.parametrize("times", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", ["password", "client_secret", "api_key", "Authorization", "pass"])
 def test_json_that_was_escaped_several_times_keeps_no_value(name: str, times: int) -> None:

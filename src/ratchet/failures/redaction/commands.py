@@ -64,7 +64,6 @@ _OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("rabbitmqctl",), r"rabbitmqctl(?=\s)", _option(r"\s(?:add_user|change_password)\s{1,4}\S{1,60}\s{1,4}")),
     (("useradd", "usermod"), r"user(?:add|mod)(?=\s)", _option(r"\s-p\s{1,4}")),
     (("put-parameter",), "SecureString", _option(r"\s--value\s{1,4}")),
-    (("authtoken ",), r"authtoken(?=\s)", _option(r"^\s{1,4}", r"[A-Za-z0-9_]{16,}")),
     (("config set --secret",), "config set --secret", _option(r"^\s{1,4}\S{1,80}\s{1,4}")),
     (("bundle ",), r"bundle\s{1,4}config(?:\sset)?", _option(r"^(?:\s--\w+){0,3}\s{1,4}\S{1,80}\s{1,4}[^\s:/]{1,60}:")),
     ((" -setcookie ",), "-setcookie", _option(r"^\s{1,4}")),

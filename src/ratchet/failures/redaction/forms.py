@@ -434,7 +434,6 @@ _COMMANDS = {
     "/user:": ("net use",),
     "signtool ": (" /p ",),
     "bundle ": ("config ",),
-    "authtoken ": (),
     " unseal ": (),
     "<<<": ("kinit ", "cryptsetup ", "read -s", "passwd ", "password ", "ssh-add ", "secret"),
     "encrypt_string ": (),
